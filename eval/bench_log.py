@@ -1,0 +1,217 @@
+"""Speed of the log, as ratios to bare LMDB in the same run: `python -m eval.bench_log`.
+
+Grouped: 256 events of about 400 bytes a commit, from one `append` or from 256 (as a store's writer
+makes them). One client: a commit for each event. Bare LMDB puts the bytes that the log wrote, in
+the same groups, by a plain loop into an environment of the same durability:
+
+    same rows   the same rows in the same tables: what the marks are measured by
+    one table   all keys and values of an event joined into one row of one table, in append mode
+
+Short rounds of all contenders alternate, and the fastest of each counts: the machines are shared,
+and what others do at the same time only ever adds.
+"""
+
+import argparse
+import gc
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import lmdb
+
+from rewound.eventlog.bodies import BodyWriter
+from rewound.eventlog.clock import SystemClock
+from rewound.eventlog.events import MessageRecorded, Role
+from rewound.eventlog.ids import ContainerId, ConversationId, MessageId, UuidV7Source
+from rewound.eventlog.lmdb_log import LmdbLog
+from rewound.eventlog.lmdb_writer import GATHERED
+from rewound.eventlog.log import Draft
+from rewound.eventlog.tables import BODIES, EVENTS, pack8
+
+GROUP = 256
+TEXT_BYTES = 200
+MAP_BYTES = 1 << 30
+MARK_GROUPED, MARK_SINGLE = 0.5, 0.8
+
+Group = list[tuple[str, bytes, bytes]]
+"""Rows of one commit: table, key, value."""
+
+
+class Load:
+    """Messages of one conversation."""
+
+    def __init__(self) -> None:
+        self.ids = UuidV7Source(SystemClock())
+        self.container = ContainerId(self.ids.new())
+        self._conversation = ConversationId(self.ids.new())
+        self._count = 0
+
+    def drafts(self, count: int) -> list[Draft]:
+        made: list[Draft] = []
+        for _ in range(count):
+            bodies = BodyWriter(self.ids)
+            event = MessageRecorded(
+                MessageId(self.ids.new()),
+                self._conversation,
+                self._count,
+                Role.USER,
+                bodies.piece(os.urandom(TEXT_BYTES // 2).hex()),
+            )
+            made.append(Draft(event, bodies.sealed))
+            self._count += 1
+        return made
+
+
+class Ours:
+    """The log under test; `appends` is how many calls a group takes."""
+
+    def __init__(self, folder: Path, load: Load) -> None:
+        self._log = LmdbLog(folder, SystemClock(), load.ids, map_bytes=MAP_BYTES)
+        self._load = load
+
+    def run(self, groups: list[list[Draft]], appends: int) -> float:
+        """Seconds taken."""
+        container = self._load.container
+        begun = time.perf_counter()
+        for drafts in groups:
+            step = len(drafts) // appends
+            with self._log.writing() as writer:
+                for first in range(0, len(drafts), step):
+                    writer.append(container, drafts[first : first + step])
+        return time.perf_counter() - begun
+
+    def rows(self, groups: list[list[Draft]]) -> list[Group]:
+        """What the log writes for such groups."""
+        written: list[Group] = []
+        for drafts in groups:
+            with self._log.writing() as writer:
+                writer.append(self._load.container, drafts)
+                writer.flush()
+                written.append(
+                    [
+                        (table, key, value)
+                        for table, rows in writer.changes
+                        for key, value in rows
+                        if value is not None and table in GATHERED
+                    ]
+                )
+        return written
+
+
+class Bare:
+    """A bare environment with the log's flags."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True)
+        self._env = lmdb.open(str(folder), map_size=MAP_BYTES, max_dbs=8, lib_version=0)
+        self._tables = {name: self._env.open_db(name.encode()) for name in GATHERED}
+        self._sequence = 0
+
+    def same_rows(self, groups: list[Group]) -> float:
+        tables, appended = self._tables, (EVENTS, BODIES)
+        begun = time.perf_counter()
+        for rows in groups:
+            with self._env.begin(write=True) as txn:
+                for table, key, value in rows:
+                    txn.put(key, value, db=tables[table], append=table in appended)
+        return time.perf_counter() - begun
+
+    def one_table(self, groups: list[list[bytes]]) -> float:
+        table = self._tables[EVENTS]
+        begun = time.perf_counter()
+        for values in groups:
+            with self._env.begin(write=True) as txn:
+                for value in values:
+                    self._sequence += 1
+                    txn.put(pack8(self._sequence), value, db=table, append=True)
+        return time.perf_counter() - begun
+
+
+def one_row_each(groups: list[Group], events: int) -> list[list[bytes]]:
+    """The groups' keys and values as one value for each event."""
+    made: list[list[bytes]] = []
+    for rows in groups:
+        joined = b"".join(key + value for _, key, value in rows)
+        size = len(joined) // events
+        made.append([joined[at * size : (at + 1) * size] for at in range(events)])
+    return made
+
+
+class Contender(NamedTuple):
+    """Something that takes rounds; `run` is given the round's number and gives seconds."""
+
+    name: str
+    run: Callable[[int], float]
+    mark: float | None = None
+
+
+def compare(ours: list[Contender], bare: list[Contender], rounds: int, events: int) -> bool:
+    """Print each of ours against each of bare; whether all marks are met."""
+    taken: dict[str, list[float]] = {each.name: [] for each in (*bare, *ours)}
+    for index in range(rounds):
+        for each in (*bare, *ours):
+            taken[each.name].append(each.run(index))
+    best = {name: min(seconds) / events * 1e6 for name, seconds in taken.items()}
+    for name, micros in best.items():
+        print(f"  {name:26} {micros:8.2f} µs an event {1e6 / micros:>12,.0f} events/s")
+    met = True
+    for mine in ours:
+        for other in bare:
+            ratio = best[other.name] / best[mine.name]
+            good = other.mark is None or ratio >= other.mark
+            told = "" if other.mark is None else f"   mark {other.mark}: {_told(good)}"
+            print(f"  {mine.name} / {other.name}: {ratio:.2f}{told}")
+            met = met and good
+    return met
+
+
+def _told(good: bool) -> str:
+    return "met" if good else "MISSED"
+
+
+def bench(folder: Path, rounds: int, size: int, groups: int, mark: float) -> bool:
+    """Rounds of so many groups of `size` events; whether the marks are met."""
+    load = Load()
+    drafts = [[load.drafts(size) for _ in range(groups)] for _ in range(rounds)]
+    rows = Ours(folder / "model", load).rows([group for part in drafts for group in part])
+    parts = [rows[at : at + groups] for at in range(0, len(rows), groups)]
+    joined = [one_row_each(part, size) for part in parts]
+    print(f"{size} events a commit, {len(joined[0][0][0])} bytes of rows an event")
+    one, same = Bare(folder / "one"), Bare(folder / "same")
+    bare = [
+        Contender("bare, same rows", lambda index: same.same_rows(parts[index]), mark),
+        Contender("bare, one table", lambda index: one.one_table(joined[index])),
+    ]
+    ours = [
+        Contender(
+            f"log, {appends} append{'s' * (appends > 1)} a commit",
+            partial(_round, Ours(folder / f"ours-{appends}", load), drafts, appends),
+        )
+        for appends in sorted({1, size})
+    ]
+    gc.collect()
+    gc.freeze()  # what was made ahead is not to be looked through again and again
+    return compare(ours, bare, rounds, size * groups)
+
+
+def _round(log: Ours, drafts: list[list[list[Draft]]], appends: int, index: int) -> float:
+    return log.run(drafts[index], appends)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--folder", help="where to write (a disk, not memory)")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=args.folder) as made:
+        grouped = bench(Path(made) / "grouped", args.rounds, GROUP, 3, MARK_GROUPED)
+        single = bench(Path(made) / "single", args.rounds, 1, 20, MARK_SINGLE)
+    return 0 if grouped and single else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

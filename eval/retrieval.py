@@ -1,0 +1,114 @@
+"""Retrieval quality through the library: `python -m eval.retrieval --data DIR --set locomo`.
+
+One container a group. Turns go in one message each through `add_messages`, sections as documents;
+every question is a search. recall@k is the mean share of gold ids among the first k hits.
+"""
+
+import statistics
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import click
+
+from eval.datasets import Question, Unit, corpus, questions, stamp
+from rewound.memory import Memory
+
+SETS = ("locomo", "lme_pool", "beam_100k", "docs_claude")
+CUTS = (1, 5, 10, 20)
+_BATCH = 500
+
+
+class Tally:
+    """Sums of recall at each cut and of reciprocal ranks."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.recall = dict.fromkeys(CUTS, 0.0)
+        self.reciprocal = 0.0
+
+    def add(self, gold: Sequence[str], ranked: Sequence[str]) -> None:
+        wanted = set(gold)
+        self.count += 1
+        for cut in CUTS:
+            self.recall[cut] += len(wanted & set(ranked[:cut])) / len(wanted)
+        first = next((n for n, found in enumerate(ranked, 1) if found in wanted), None)
+        self.reciprocal += 1 / first if first else 0.0
+
+    def row(self, name: str) -> str:
+        count = max(self.count, 1)
+        cells = "".join(f"{self.recall[cut] / count:8.3f}" for cut in CUTS)
+        return f"{name:<28}{self.count:6}{cells}{self.reciprocal / count:8.3f}"
+
+
+def fill(memory: Memory, units: Iterable[Unit], *, documents: bool) -> None:
+    """Put a data set in, one container a group."""
+    grouped: dict[tuple[str, str], list[Unit]] = defaultdict(list)
+    for unit in units:
+        grouped[unit.group, unit.session or ""].append(unit)
+    for (group, session), members in grouped.items():
+        home = memory.container(group)
+        for start in range(0, len(members), _BATCH):
+            part = members[start : start + _BATCH]
+            if documents:
+                home.ingest([{"text": u.text, "id": u.id, "title": u.who} for u in part])
+                continue
+            home.add_messages(
+                [
+                    {
+                        "id": unit.id,
+                        "role": unit.who if unit.who in ("user", "assistant") else "user",
+                        "name": unit.who,
+                        "content": unit.text,
+                        "time": stamp(unit.time),
+                    }
+                    for unit in part
+                ],
+                conversation=session,
+            )
+
+
+def ask(memory: Memory, question: Question, limit: int) -> list[str]:
+    """Callers' ids of the sources of the hits, best first, each once."""
+    found = memory.container(question.group).search(question.text, limit=limit)
+    ids = [source.caller_id for hit in found.hits for source in hit.sources[:1]]
+    return list(dict.fromkeys(name for name in ids if name))
+
+
+@click.command()
+@click.option("--data", type=click.Path(exists=True, path_type=Path), required=True)
+@click.option("--set", "name", type=click.Choice(SETS), required=True)
+@click.option("--store", type=click.Path(path_type=Path), help="Keep the store in this folder.")
+def main(data: Path, name: str, store: Path | None) -> None:
+    """Print recall@k and MRR, for each type of question and for all."""
+    with tempfile.TemporaryDirectory() as scratch:
+        memory = Memory(store or Path(scratch) / name)
+        started = time.perf_counter()
+        fill(memory, corpus(data, name), documents=name == "docs_claude")
+        filled = time.perf_counter() - started
+        by_type: dict[str, Tally] = defaultdict(Tally)
+        total, clean = Tally(), Tally()
+        times = []
+        for question in questions(data, name):
+            if not question.gold:
+                continue
+            begun = time.perf_counter()
+            ranked = ask(memory, question, 2 * CUTS[-1])
+            times.append(time.perf_counter() - begun)
+            for tally in (by_type[question.type], total, *([] if question.audit else [clean])):
+                tally.add(question.gold, ranked)
+        memory.close()
+    click.echo(f"{name:<28}{'n':>6}" + "".join(f"{f'R@{cut}':>8}" for cut in CUTS) + f"{'MRR':>8}")
+    for kind in sorted(by_type):
+        click.echo(by_type[kind].row(kind))
+    click.echo(total.row("all"))
+    if clean.count != total.count:
+        click.echo(clean.row("all but labels known wrong"))
+    p50 = statistics.median(times) * 1000
+    click.echo(f"filled in {filled:.1f} s; a search took {p50:.1f} ms (median)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,361 @@
+"""An LMDB environment that grows, can be rewritten without erased bytes, and closes safely.
+
+Used for the log and for the views. Transactions come from `reading()` and `writing()` only, which
+pass a gate: the map grows, the file is swapped and the environment is closed while none is open.
+"""
+
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from pathlib import Path
+from typing import TypeVar
+
+import lmdb
+
+from rewound.eventlog.data_file import DataFile, Handles, Options, grown, roomy
+from rewound.eventlog.errors import Damaged, NotFound, ReadOnly, StoreFull
+from rewound.eventlog.failpoints import NONE, Points, failpoint
+from rewound.eventlog.gate import Gate
+from rewound.eventlog.generations import DATA, Generations, sync_file
+from rewound.eventlog.lmdb_errors import MapGrew as MapGrew
+from rewound.eventlog.lmdb_errors import translating
+from rewound.eventlog.reserve import Reserve
+from rewound.eventlog.scrub import scrub
+
+MAP_BYTES = 16 << 20
+MAP_BYTES_MIN = 1 << 20
+MAP_BYTES_MAX = 1 << 42
+"""4 TiB: a map only reserves addresses, and there are 128 TiB of them."""
+
+_ROUNDS = 4
+"""Times, at most, that a copy is brought up to date while others write, before they are paused."""
+
+T = TypeVar("T")
+CatchUp = Callable[["Environment"], bool]
+"""Brings a copy up to date with what was written since; True when there was little to do.
+
+Called several times: first while others write, last while they wait.
+"""
+
+
+class Environment:
+    """One folder, one LMDB environment in it, its named databases.
+
+    A handle from `db()` is good for the transaction it is fetched in: a rewrite opens all anew.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        databases: Sequence[str],
+        *,
+        points: Points = NONE,
+        metasync: bool = True,
+        map_bytes: int = MAP_BYTES,
+        map_bytes_max: int = MAP_BYTES_MAX,
+        readonly: bool = False,
+        max_dbs: int = 64,
+        reserve_bytes: int = 0,
+    ) -> None:
+        """Open, making what is missing unless `readonly`.
+
+        `metasync=False` is for what can be rebuilt: the last commits may be lost with the power.
+        Raises NotFound (nothing there to read), StoreBusy (open for writing already), StoreFull.
+        """
+        if not MAP_BYTES_MIN <= map_bytes <= map_bytes_max:
+            raise ValueError(f"map_bytes is {map_bytes}, not {MAP_BYTES_MIN} to {map_bytes_max}")
+        self.path = path
+        self.readonly = readonly
+        self._points = points
+        self._options = Options(
+            tuple(databases),
+            points,
+            metasync,
+            map_bytes,
+            map_bytes_max,
+            readonly,
+            max_dbs,
+            0 if readonly else reserve_bytes,
+        )
+        self._gate = Gate()
+        self._compacting = threading.Lock()
+        self._too_small = False  # the last write did not fit the map
+        with translating():
+            self._files = Generations(path, owned=not readonly)
+            try:
+                self._reserve = Reserve(path, self._options.reserve_bytes)
+                self._data = DataFile(self._files, self._options)
+            except BaseException:
+                self._files.close()
+                raise
+
+    # --- transactions
+
+    @contextmanager
+    def reading(self) -> "Iterator[lmdb.Transaction[bytes]]":
+        """One snapshot. Short-lived: while it is open, freed pages are not used again and the map
+        cannot grow. Open no write inside it. Raises StoreBusy, Damaged.
+        """
+        with translating(), self._reader():
+            txn = self._data.env.begin()
+            try:
+                yield txn
+            finally:
+                txn.abort()
+
+    @contextmanager
+    def viewing(self) -> "Iterator[lmdb.Transaction[memoryview]]":
+        """Like `reading`, but values are views of the map, without a copy: gone with the block."""
+        with translating(), self._reader():
+            txn = self._data.env.begin(buffers=True)
+            try:
+                yield txn
+            finally:
+                txn.abort()
+
+    @contextmanager
+    def writing(
+        self, *, urgent: bool = False, committed: Callable[[], None] | None = None
+    ) -> "Iterator[lmdb.Transaction[bytes]]":
+        """The one open write: durable on leaving without error, else as if it had not begun.
+
+        `urgent` may use the room kept for taking back. `committed` is called after the commit and
+        before another write can begin. Raises MapGrew (run the group again), StoreFull, StoreBusy,
+        ReadOnly.
+        """
+        self._check_writable()
+        limit = self._options.map_bytes_max * (2 if urgent else 1)
+        with self._gate.turn(), translating():
+            self._make_room(limit)
+            self._reserve.before_write(urgent=urgent)
+            txn = self._begin_write()
+            try:
+                yield txn
+                failpoint(self._points.before_commit)
+                txn.commit()
+            except lmdb.MapFullError as error:
+                txn.abort()
+                if self.map_bytes() >= limit:
+                    raise StoreFull("the store has reached the largest size it may have") from error
+                self._too_small = True
+                raise MapGrew("the map was too small and grows: run the write again") from error
+            except BaseException:
+                txn.abort()
+                raise
+            failpoint(self._points.after_commit)
+            if committed is not None:
+                committed()
+
+    def write(
+        self,
+        change: "Callable[[lmdb.Transaction[bytes]], T]",
+        *,
+        committed: Callable[[], None] | None = None,
+    ) -> T:
+        """Run a repeatable change as one write, again whenever the map had to grow."""
+        while True:
+            try:
+                with self.writing(committed=committed) as txn:
+                    return change(txn)
+            except MapGrew:
+                continue
+
+    # --- databases
+
+    def db(self, name: str) -> lmdb._Database:
+        """The handle of a named database. Raises NotFound."""
+        try:
+            return self._data.handles[name]
+        except KeyError:
+            raise NotFound(f"there is no database {name!r} in {self.path.name}") from None
+
+    @property
+    def handles(self) -> Handles:
+        """All handles by name, for the transaction it is fetched in. Not to be changed."""
+        return self._data.handles
+
+    def names(self) -> list[str]:
+        """The named databases that are there."""
+        return sorted(self._data.handles)
+
+    def create_database(self, name: str) -> None:
+        """Make a named database if it is not there. Not inside a transaction."""
+        opened: list[lmdb._Database] = []
+
+        def make(txn: "lmdb.Transaction[bytes]") -> None:
+            opened.append(self._data.env.open_db(name.encode(), txn=txn))
+
+        def keep() -> None:
+            # In the writer's turn still: after it, a rewrite may have opened all handles anew.
+            self._data.handles = {**self._data.handles, name: opened[-1]}
+
+        self.write(make, committed=keep)
+
+    def drop_database(self, name: str) -> None:
+        """Drop a named database with all its rows. Not inside a transaction: waits for reads."""
+        self._check_writable()
+        with self._gate.turn(), self._gate.alone(), translating():
+            handle = self.db(name)
+            with self._data.env.begin(write=True) as txn:
+                txn.drop(handle, delete=True)
+            left = {key: kept for key, kept in self._data.handles.items() if key != name}
+            self._data.handles = left
+
+    # --- upkeep
+
+    @property
+    def data_file(self) -> Path:
+        """The file that holds the data now."""
+        return self._data.path
+
+    def map_bytes(self) -> int:
+        return self._data.sizes()[0]
+
+    def has_stale_files(self) -> bool:
+        """True when a file from before a rewrite could not be removed: to be rewritten again."""
+        return bool(self._files.stale())
+
+    def bytes_used(self) -> int:
+        """Bytes up to the last page in use, free pages before it included."""
+        with self._reader():
+            return self._data.sizes()[1]
+
+    def flags(self) -> dict[str, object]:
+        """What is in force, by the names that `lmdb.Environment` gives it."""
+        env = self._data.env
+        more = {"max_readers": env.max_readers(), "lib_version": env.lib_version()}
+        return {**env.flags(), **more}
+
+    def reader_check(self) -> int:
+        """Free the slots of readers whose process died; how many. To be called from a timer."""
+        with self._gate.turn():
+            return self._data.env.reader_check()
+
+    def close(self) -> None:
+        """Wait for open transactions, then close. Idempotent; later use raises StoreBusy."""
+        if self._gate.closed:
+            return
+        with self._gate.turn(), self._gate.alone():
+            self._data.env.close()
+            self._files.close()
+            self._gate.close()
+
+    def compact(
+        self, *, begin: Callable[[], None] | None = None, catch_up: CatchUp | None = None
+    ) -> None:
+        """Rewrite the file without free pages and without a byte that belongs to no row.
+
+        With `catch_up` others go on writing meanwhile; `begin` is called in the writer's turn at
+        the moment of the snapshot. Without it they wait. Readers only ever wait for the swap. A
+        crash at any step leaves the old file or the new one, both whole. Raises StoreFull,
+        StoreBusy; then nothing has changed, or the environment is closed.
+        """
+        self._check_writable()
+        with self._compacting, translating(), ExitStack() as pause:
+            self._files.remove_stale()
+            if catch_up is None:
+                pause.enter_context(self._gate.turn())
+            try:
+                copy = self._copy(begin, others_write=catch_up is not None)
+                try:
+                    for _ in range(_ROUNDS if catch_up is not None else 0):
+                        failpoint(self._points.before_catch_up)
+                        if catch_up is None or catch_up(copy):
+                            break
+                    if catch_up is not None:
+                        pause.enter_context(self._gate.turn())
+                        catch_up(copy)
+                finally:
+                    copy.close()
+                self._swap(copy.data_file.parent)
+            except Exception:
+                # A disk that is full stays so while half a copy lies on it.
+                shutil.rmtree(self._files.copy_folder, ignore_errors=True)
+                raise
+            shutil.rmtree(self._files.copy_folder)
+
+    # --- inside
+
+    def _check_writable(self) -> None:
+        if self.readonly:
+            raise ReadOnly("the store is open for reading only")
+
+    def _copy(self, begin: Callable[[], None] | None, *, others_write: bool) -> "Environment":
+        """A clean copy of this moment, open for writing in a folder of its own."""
+        folder = self._files.copy_folder
+        shutil.rmtree(folder, ignore_errors=True)
+        target = folder / self._data.folder.name
+        target.mkdir(mode=0o700, parents=True)
+        with ExitStack() as stack:
+            with self._gate.turn() if others_write else nullcontext():
+                if begin is not None:
+                    begin()
+                snapshot = stack.enter_context(self.reading())
+            failpoint(self._points.before_copy)
+            rows = self._data.copy(target, snapshot)
+        failpoint(self._points.before_scrub)
+        scrub(target / DATA)
+        sync_file(target / DATA)
+        options = self._options
+        copy = Environment(folder, (), map_bytes=options.map_bytes, max_dbs=options.max_dbs)
+        with copy.reading() as txn:
+            if copy._data.rows(txn) != rows:
+                raise Damaged("a compacted copy lacks rows: the file it was made from is damaged")
+        return copy
+
+    def _swap(self, folder: Path) -> None:
+        """Let the copy in `folder` take over."""
+        with self._gate.alone():
+            try:
+                self._data.replace(folder)
+            except Exception:
+                if self._data.lost:
+                    # The new file stands but could not be opened, or may not be durable: only a
+                    # new start can tell, so nobody may write to the old one any more.
+                    self._files.close()
+                    self._gate.close()
+                raise
+
+    @contextmanager
+    def _reader(self) -> Iterator[None]:
+        """A place among those who read, with the file and the map as they are now."""
+        if self.readonly and not self._gate.holds_read():
+            self._follow()
+        self._gate.enter_read()
+        try:
+            yield
+        finally:
+            self._gate.leave_read()
+
+    def _follow(self) -> None:
+        """In a process that only reads: take up what the owner did to the file."""
+        with self._gate.turn():
+            if not self._data.path.exists():
+                with self._gate.alone():
+                    self._data.reopen()
+            try:
+                self._data.env.begin().abort()
+            except lmdb.MapResizedError:
+                with self._gate.alone():
+                    self._data.env.set_mapsize(0)
+
+    def _make_room(self, limit: int) -> None:
+        """Grow the map ahead of a write if little of it is left, or the last one did not fit."""
+        size, used = self._data.sizes()
+        wanted = roomy(grown(size) if self._too_small else size, used)
+        wanted = min(wanted, max(size, limit))
+        if wanted > size and (self._too_small or not self._gate.holds_read()):
+            with self._gate.alone():
+                failpoint(self._points.before_grow)
+                self._data.env.set_mapsize(wanted)
+        self._too_small = False
+
+    def _begin_write(self) -> "lmdb.Transaction[bytes]":
+        try:
+            return self._data.env.begin(write=True)
+        except lmdb.PanicError:
+            # A meta page could not be written earlier; the file itself has the last good one.
+            with self._gate.alone():
+                self._data.reopen()
+            return self._data.env.begin(write=True)

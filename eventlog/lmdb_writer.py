@@ -1,0 +1,283 @@
+"""Writing a group of events into one LMDB transaction.
+
+Rows of the large tables are gathered and put many at a time: at the end, or before a read of the
+table they belong to.
+"""
+
+import hashlib
+import threading
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+
+import lmdb
+import msgspec
+
+from rewound.eventlog import envelope as envelopes
+from rewound.eventlog import registry
+from rewound.eventlog.bodies import Place
+from rewound.eventlog.clock import Clock
+from rewound.eventlog.envelope import PERSON, Actor, Envelope
+from rewound.eventlog.errors import Conflict, Damaged
+from rewound.eventlog.failpoints import LOG_BETWEEN_TABLES, failpoint
+from rewound.eventlog.ids import ContainerId, EventId, GroupId, IdSource, Kind, Ref
+from rewound.eventlog.lmdb_reader import LmdbReader
+from rewound.eventlog.log import Answered, Draft, Head, Recorded
+from rewound.eventlog.tables import (
+    ANSWERS,
+    BODIES,
+    COMPACTION,
+    EVENT_IDS,
+    EVENTS,
+    KEYS,
+    KNOWN,
+    MEMO,
+    META,
+    POSITIONS,
+    SPAN,
+    TAG_BYTES,
+    TAGS,
+    checked_id,
+    digest_key,
+    number,
+    pack8,
+    pack_body,
+    pack_positions,
+)
+
+GATHERED = (EVENTS, BODIES, EVENT_IDS, POSITIONS, TAGS)
+"""Tables whose rows are gathered: those of the events."""
+_APPENDED = (EVENTS, BODIES)
+
+Row = tuple[bytes, bytes]
+Change = tuple[str, Sequence[tuple[bytes, bytes | None]]]
+"""A table, and rows put into it; a row without a value was deleted."""
+
+_sha256 = hashlib.sha256
+_KINDS = [bytes((kind,)) for kind in range(max(Kind) + 1)]
+_raw = msgspec.Raw
+_FORMAT = envelopes.FORMAT
+_encode_answered = msgspec.msgpack.Encoder().encode
+
+
+class LmdbWriter(LmdbReader):
+    """The one open write; `log.Writer` says what each method does. For one thread."""
+
+    def __init__(
+        self,
+        txn: "lmdb.Transaction[bytes]",
+        handles: dict[str, lmdb._Database],
+        clock: Clock,
+        ids: IdSource,
+    ) -> None:
+        super().__init__(txn, handles)
+        self._clock = clock
+        self._ids = ids
+        self._thread = threading.get_ident()
+        self._rows: dict[str, list[Row]] = {table: [] for table in GATHERED}
+        self._tags: dict[bytes, list[int]] = {}
+        self._heads: dict[ContainerId, Head] = {}
+        self._closed = False
+        self.changes: list[Change] = []
+        """What was written, for a copy of the store that is being made meanwhile."""
+        self._sequence, self._last_at = self._last()
+
+    # --- reading one's own appends
+
+    def _db(self, table: str) -> lmdb._Database:
+        if self._rows.get(table) or (table == TAGS and self._tags):
+            self._flush(table)
+        return self._handles[table]
+
+    def head(self, container: ContainerId) -> Head:
+        head = self._heads.get(container)
+        if head is None:
+            head = self._heads[container] = super().head(container)
+        return head
+
+    def sequence(self) -> int:
+        return self._sequence
+
+    def last_recorded_at(self) -> int:
+        return self._last_at
+
+    def key(self, container: ContainerId) -> bytes:
+        self._check()
+        key = self._txn.get(checked_id(container), db=self._db(KEYS))
+        if key is None:
+            key = self._ids.salt() + self._ids.salt()
+            self._put(KEYS, container, key)
+        return key
+
+    # --- writing
+
+    def append(
+        self,
+        container: ContainerId,
+        drafts: Sequence[Draft],
+        *,
+        actor: Actor = PERSON,
+        group: GroupId | None = None,
+    ) -> list[Recorded]:
+        self._check()
+        position, link = self.head(container)
+        if position == 0 and drafts:
+            self.key(container)
+        sequence = self._sequence
+        at = max(self._clock.now_us(), self._last_at + 1) - 1
+        new_id, encode, encode_envelope = self._ids.new, registry.encode, envelopes.encode
+        recorded: list[Recorded] = []
+        events: list[Row] = []
+        ids: list[Row] = []
+        positions: list[Row] = []
+        bodies: list[Row] = []
+        for event, sealed, causes, scope, given in drafts:
+            event_id = EventId(new_id() if given is None else checked_id(given))
+            if group is None:
+                group = GroupId(event_id)
+            position += 1
+            sequence += 1
+            at += 1
+            name, schema, payload = encode(event)
+            raw_payload = _raw(payload)
+            envelope = Envelope(
+                _FORMAT, position, event_id, at, container, scope, actor, causes, group,
+                name, schema, raw_payload,
+            )  # fmt: skip
+            raw = encode_envelope(envelope)
+            link = _sha256(link + raw).digest()  # envelope.chain, in one call
+            key = pack8(sequence)
+            events.append((key, raw))
+            ids.append((event_id, key))
+            positions.append((container + pack8(position), key + link))
+            for slot, (salt, content) in enumerate(sealed):
+                bodies.append((pack_body(sequence, slot), salt + content))
+            recorded.append(Recorded(envelope, event))
+        tags = _tags(container, recorded)
+        # Only now, so that a draft that cannot be encoded leaves nothing of its group behind.
+        rows = self._rows
+        rows[EVENTS] += events
+        rows[EVENT_IDS] += ids
+        rows[POSITIONS] += positions
+        rows[BODIES] += bodies
+        if self._tags:
+            for tag, at_positions in tags.items():
+                self._tags.setdefault(tag, []).extend(at_positions)
+        else:
+            self._tags = tags
+        if recorded:
+            self._sequence, self._last_at = sequence, at
+            self._heads[container] = Head(position, link)
+        return recorded
+
+    def file(self, container: ContainerId, digest: bytes, item: Ref) -> None:
+        self._check()
+        prefix = digest_key(container, digest)
+        orders = [number(order) for _, order in self._beginning(KNOWN, prefix)]
+        order = max(orders, default=-1) + 1
+        self._put(KNOWN, prefix + item.key(), pack8(order), overwrite=False)
+
+    def answer(self, container: ContainerId, key: bytes, answered: Answered) -> None:
+        self._check()
+        row = SPAN.pack(*answered.positions) + _encode_answered(answered)
+        self._put(ANSWERS, digest_key(container, key), row)
+
+    def put_memo(self, container: ContainerId, key: bytes, value: bytes, item: Ref) -> None:
+        self._check()
+        self._put(MEMO, digest_key(container, key), item.key() + value)
+
+    def erase(self, container: ContainerId, places: Iterable[Place], items: Iterable[Ref]) -> int:
+        # What was filed is looked through row by row: erasing is rare and batched, while an index
+        # by item would be one more row for every item written.
+        self._check()
+        placed, gone = set(places), {item.key() for item in items}
+        prefix, positions = checked_id(container), sorted({place.at for place in placed})
+        removed = self._delete(BODIES, [key for p in placed if (key := self._body_key(prefix, p))])
+        known = self._beginning(KNOWN, prefix)
+        self._delete(KNOWN, [key for key, _ in known if key[-TAG_BYTES:] in gone])
+        memo = self._beginning(MEMO, prefix)
+        self._delete(MEMO, [key for key, row in memo if row[:TAG_BYTES] in gone])
+        answers = self._beginning(ANSWERS, prefix)
+        self._delete(ANSWERS, [key for key, row in answers if _covers(row, positions)])
+        self._put(META, COMPACTION, b"pending")
+        return removed
+
+    # --- ending
+
+    def flush(self) -> None:
+        """Put all that is gathered. Raises lmdb.Error, Conflict, Damaged."""
+        for table in GATHERED:
+            self._flush(table)
+            failpoint(LOG_BETWEEN_TABLES)
+
+    def close(self) -> None:
+        """Nothing can be written any more."""
+        self._closed = True
+
+    def _check(self) -> None:
+        if self._closed or threading.get_ident() != self._thread:
+            raise RuntimeError("a write is for one thread, and ends with its `with` block")
+
+    def _flush(self, table: str) -> None:
+        """Put the rows gathered for a table, in the order of their keys."""
+        if table == TAGS:
+            tags, self._tags = self._tags, {}
+            rows = [(key + pack8(at[0]), pack_positions(at[1:])) for key, at in tags.items()]
+        else:
+            rows, self._rows[table] = self._rows[table], []
+        if not rows:
+            return
+        if table not in _APPENDED:
+            rows.sort()
+        append, handle = table in _APPENDED, self._handles[table]
+        if len(rows) == 1:
+            ((key, value),) = rows
+            added = int(self._txn.put(key, value, overwrite=False, append=append, db=handle))
+        else:
+            with self._txn.cursor(handle) as cursor:
+                _, added = cursor.putmulti(rows, overwrite=False, append=append)
+        if added != len(rows):
+            if table == EVENT_IDS:
+                raise Conflict("an event with this id is in the log already")
+            raise Damaged(f"rows of {table} are in the way of the next ones")
+        self.changes.append((table, rows))
+
+    def _put(self, table: str, key: bytes, value: bytes, *, overwrite: bool = True) -> None:
+        if self._txn.put(key, value, overwrite=overwrite, db=self._db(table)):
+            self.changes.append((table, [(key, value)]))
+
+    def _delete(self, table: str, keys: list[bytes]) -> int:
+        """How many of the keys were there."""
+        db = self._db(table)
+        there = [key for key in keys if self._txn.delete(key, db=db)]
+        self.changes.append((table, [(key, None) for key in there]))
+        return len(there)
+
+
+def _tags(container: bytes, recorded: list[Recorded]) -> dict[bytes, list[int]]:
+    """Keys of the rows for `envelope.tags_of` of events, with the events' positions.
+
+    Said again here because it is asked three times an event: `verify` holds the two together.
+    """
+    kinds = [container + kind for kind in _KINDS]
+    event_tag, group_tag = kinds[Kind.EVENT], kinds[Kind.GROUP]
+    tags: dict[bytes, list[int]] = {}
+    for envelope, event in recorded:
+        position = envelope.position
+        keys = [kinds[ref.kind] + ref.id for ref in event.creates()]
+        keys += [kinds[ref.kind] + ref.id for ref in event.refers()]
+        if envelope.causes:
+            keys += [event_tag + cause for cause in envelope.causes]
+        if bytes(envelope.group) != envelope.event_id:
+            keys.append(group_tag + envelope.group)
+        for key in keys:
+            positions = tags.setdefault(key, [])
+            if not positions or positions[-1] != position:
+                positions.append(position)
+    return tags
+
+
+def _covers(answer: bytes, positions: list[int]) -> bool:
+    """Whether any of the positions, in order, lies in the span that an answer row begins with."""
+    first, last = SPAN.unpack_from(answer)
+    index = bisect_left(positions, first)
+    return index < len(positions) and positions[index] <= last

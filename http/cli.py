@@ -1,0 +1,169 @@
+"""The command line: `rewound`. Commands are loaded when they are called.
+
+The group knows each command's module and its one line of help, so that `rewound --help` and
+`--version` answer without importing the store.
+"""
+
+import os
+import sys
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import click
+
+from rewound.http.cli_base import State, common_options, drop_stdout, steady_streams
+from rewound.http.cli_errors import EXIT_BROKEN_PIPE, report
+
+NAME = "rewound"
+
+
+class Entry(NamedTuple):
+    """Where a command is defined, and its line in the group's help (a test compares it)."""
+
+    module: str
+    function: str
+    help: str
+
+
+def _entries(module: str, *rows: tuple[str, str]) -> dict[str, Entry]:
+    path = f"rewound.http.{module}"
+    return {name: Entry(path, name.replace("-", "_") + "_command", text) for name, text in rows}
+
+
+SECTIONS: dict[str, dict[str, Entry]] = {
+    "Put in": _entries(
+        "cli_feed",
+        ("ingest", "Keep files, folders or standard input as documents."),
+        ("import", "Keep a chat, one JSON object a line."),
+    )
+    | _entries("cli_write", ("remember", "Remember a statement word for word.")),
+    "Ask": _entries(
+        "cli_read",
+        ("search", "Find facts and passages, with their sources."),
+        ("context", "Pack what is relevant into a budget of tokens."),
+        ("list", "List facts, documents, messages or passages."),
+        ("show", "Show one item in full."),
+        ("history", "Tell an item's life: its versions and events."),
+        ("containers", "List the containers."),
+    ),
+    "Correct": _entries(
+        "cli_write",
+        ("update", "Give a fact a new wording, or any item other tags."),
+        ("forget", "Hide items until they are restored."),
+        ("restore", "Show forgotten items again."),
+        ("erase", "Destroy items for ever."),
+        ("undo", "Take an event back, or all of a group."),
+    ),
+    "Look back": _entries(
+        "cli_past",
+        ("log", "Tell what happened, oldest first."),
+        ("diff", "What was learned, changed and forgotten between two moments."),
+        ("replay", "Build the store as it was at a moment."),
+    ),
+    "Look after the store": _entries(
+        "cli_ops",
+        ("verify", "Check that nothing was lost or altered."),
+        ("seal", "Hash all chains into one head to keep elsewhere."),
+        ("rebuild", "Fold the views anew from the log."),
+        ("stats", "Figures of a container or of the store."),
+        ("jobs", "What is still to be derived, and what failed."),
+        ("configure", "Make a container, or set its time zone."),
+        ("config", "Show every setting and where it came from."),
+        ("own", "Hold the store and serve other commands until stopped."),
+        ("accept-clock", "Go on writing after the clock was set back."),
+    ),
+}
+COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
+
+
+class Door(click.Group):
+    """The group: finds commands lazily, and ends every failure in one line and an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command = getattr(import_module(entry.module), entry.function)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            near = get_close_matches(name, COMMANDS)
+            hint = f": did you mean {' or '.join(near)}?" if near else ""
+            raise click.UsageError(f"there is no command {name[:40]!r}{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, COMMANDS)) + 2
+        for title, entries in SECTIONS.items():
+            with formatter.section(title):
+                rows = [(name.ljust(width), entry.help) for name, entry in entries.items()]
+                formatter.write_dl(rows, col_spacing=0)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        state = ctx.ensure_object(State)
+        try:
+            return super().invoke(ctx)
+        finally:
+            state.close()
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run, and end the process with the right code (`SystemExit`)."""
+        words = list(extra.pop("args", None) or (args[0] if args else None) or sys.argv[1:])
+        state = extra.setdefault("obj", State())
+        extra = {k: v for k, v in extra.items() if k not in ("prog_name", "standalone_mode")}
+        steady_streams()
+        try:
+            sys.exit(self._run(list(words), extra))  # click eats the list it is given
+        except BrokenPipeError:
+            drop_stdout()
+            sys.exit(EXIT_BROKEN_PIPE)
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message())
+            sys.exit(0)
+        except (Exception, KeyboardInterrupt) as error:
+            sys.exit(report(error, as_json=_wants_json(state, words)))
+
+    def _run(self, words: list[str], extra: dict[str, Any]) -> int:
+        """What click's own `main` does, but for its handling of errors."""
+        self._main_shell_completion(dict(extra), NAME, None)
+        try:
+            with self.make_context(NAME, words, **extra) as ctx:
+                self.invoke(ctx)
+                sys.stdout.flush()
+        except click.exceptions.Exit as end:
+            return end.exit_code
+        return 0
+
+
+def _wants_json(state: State, words: list[str]) -> bool:
+    """Also when the words could not be parsed, or the settings could not be read."""
+    options = words[: words.index("--")] if "--" in words else words
+    asked = [word for word in options if word in ("--json", "--no-json")]
+    if asked:
+        return asked[-1] == "--json"
+    try:
+        return state.settings.json
+    except click.ClickException:
+        return os.environ.get("REWOUND_JSON", "") in ("1", "true")
+
+
+@click.group(
+    cls=Door, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(package_name="rewound", message="rewound %(version)s")
+@common_options
+def main() -> None:
+    """A long-term memory for AI agents that keeps one log of everything that happened.
+
+    Every answer is derived from that log: it is dated, it names its source, and any step can be
+    taken back. `rewound COMMAND --help` tells more about a command.
+    """

@@ -1,0 +1,185 @@
+"""Commands that look after the store: `verify`, `seal`, `rebuild`, `stats`, `jobs`, `own`, …"""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from rewound.http.accounts import Configuration, Owning, Setting
+from rewound.http.cli_base import Command, ask, common_options, emit, note, state_of
+from rewound.http.cli_options import moment, moment_options, write_options, writing
+from rewound.http.config import ENV_PREFIX, shown
+from rewound.memory.link import Link
+from rewound.memory.replies import Accepted, Figures, JobList, Rebuilt, Sealed, Verified, Written
+from rewound.memory.requests import (
+    AcceptClock,
+    Configure,
+    Jobs,
+    Rebuild,
+    Seal,
+    Stats,
+    Verify,
+)
+
+EXIT_DAMAGED = 1
+LOOK_EVERY_S = 0.5
+
+
+@click.command("verify", cls=Command)
+@click.option("--expect", metavar="HEAD", help="A head kept elsewhere, that must be in the log.")
+@common_options
+@click.pass_context
+def verify_command(ctx: click.Context, /, expect: str | None) -> None:
+    """Check that nothing was lost or altered: every chain, every event, every text.
+
+    Ends with 1 if something was. A cut-off end can only be found with --expect.
+    """
+    state = state_of(ctx)
+    reply = ask(state, Verify(container=state.container, expect=expect), Verified)
+    emit(state, reply)
+    if not reply.ok or reply.expected is False:
+        ctx.exit(EXIT_DAMAGED)
+
+
+@click.command("seal", cls=Command)
+@common_options
+@click.pass_context
+def seal_command(ctx: click.Context) -> None:
+    """Hash all chains into one head to keep elsewhere."""
+    state = state_of(ctx)
+    emit(state, ask(state, Seal(container=state.container), Sealed))
+
+
+@click.command("rebuild", cls=Command)
+@click.argument("views", nargs=-1, metavar="[VIEW]...")
+@common_options
+@click.pass_context
+def rebuild_command(ctx: click.Context, /, views: tuple[str, ...]) -> None:
+    """Fold the views anew from the log, all of them unless some are named.
+
+    The live views go on answering meanwhile, and are swapped at the end.
+    """
+    state = state_of(ctx)
+    emit(state, ask(state, Rebuild(container=state.container, views=views), Rebuilt))
+
+
+@click.command("stats", cls=Command)
+@click.option("--store", is_flag=True, help="Of the whole store, not of one container.")
+@moment_options
+@common_options
+@click.pass_context
+def stats_command(ctx: click.Context, /, store: bool, **given: Any) -> None:
+    """Figures of a container or of the store."""
+    state = state_of(ctx)
+    request = Stats(container=state.container, store=store, **moment(given))
+    emit(state, ask(state, request, Figures))
+
+
+@click.command("jobs", cls=Command)
+@click.option("--limit", type=int, help="How many (setting `page`).")
+@moment_options
+@common_options
+@click.pass_context
+def jobs_command(ctx: click.Context, /, limit: int | None, **given: Any) -> None:
+    """What is still to be derived, and what failed."""
+    state = state_of(ctx)
+    number = state.settings.page if limit is None else limit
+    request = Jobs(container=state.container, limit=number, **moment(given))
+    emit(state, ask(state, request, JobList))
+
+
+@click.command("configure", cls=Command)
+@click.option("--zone", metavar="NAME", help="Time zone, as Europe/Berlin (setting `zone`).")
+@write_options
+@common_options
+@click.pass_context
+def configure_command(ctx: click.Context, /, zone: str | None, **given: Any) -> None:
+    """Make a container, or set its time zone.
+
+    The zone is where times without an offset are read, and where a day begins and ends.
+    """
+    state = state_of(ctx)
+    request = Configure(
+        container=state.container, zone=zone or state.settings.zone, **writing(given)
+    )
+    emit(state, ask(state, request, Written))
+
+
+@click.command("config", cls=Command)
+@common_options
+@click.pass_context
+def config_command(ctx: click.Context) -> None:
+    """Show every setting and where it came from."""
+    state = state_of(ctx)
+    settings, origins, file, found = state.configured
+    rows = tuple(
+        Setting(
+            name=name,
+            value=shown(name, getattr(settings, name)),
+            origin=origins[name],
+            variable=ENV_PREFIX + name.upper(),
+        )
+        for name in settings.__struct_fields__
+    )
+    emit(state, Configuration(file=str(file), found=found, settings=rows))
+
+
+@click.command("own", cls=Command)
+@common_options
+@click.pass_context
+def own_command(ctx: click.Context) -> None:
+    """Hold the store and serve other commands until stopped.
+
+    Ends by Ctrl-C or SIGTERM, or when another process asks for the store. Commands that find no
+    owner open the store themselves; with one they start faster.
+    """
+    state = state_of(ctx)
+    with owned(state.settings.data) as link:
+        stop = threading.Event()
+        with stopped_by_signals(stop):
+            data, socket = str(link.layout.data), str(link.layout.socket())
+            emit(state, Owning(data=data, socket=socket, pid=os.getpid()))
+            sys.stdout.flush()
+            while link.owns and not stop.wait(LOOK_EVERY_S):
+                pass
+        if not link.owns:
+            note(state, "another process asked for the store and has it now")
+
+
+@contextmanager
+def owned(data: str) -> Iterator[Link]:
+    """A link whose process owns the store, from whoever had it before."""
+    link = Link(data)
+    try:
+        link.take_over()
+        yield link
+    finally:
+        link.close()
+
+
+@contextmanager
+def stopped_by_signals(stop: threading.Event) -> Iterator[None]:
+    """SIGINT and SIGTERM set `stop` and end nothing else."""
+    before = {
+        number: signal.signal(number, lambda *_: stop.set())
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@click.command("accept-clock", cls=Command)
+@common_options
+@click.pass_context
+def accept_clock_command(ctx: click.Context) -> None:
+    """Go on writing after the clock was set back behind the log's last time."""
+    state = state_of(ctx)
+    emit(state, ask(state, AcceptClock(container=state.container), Accepted))

@@ -1,0 +1,170 @@
+"""Options that several commands share, and the parts of requests that they become."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, get_args
+
+import click
+import msgspec
+
+from rewound.memory.requests import FactKindName, Filters, Scope, What
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+KINDS = get_args(FactKindName)
+WHATS = get_args(What)
+SCOPES = Scope.__struct_fields__
+
+
+def _stack(*options: Callable[[F], F]) -> Callable[[F], F]:
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def scope_options(command: F) -> F:
+    """Who inside the container."""
+    return _stack(
+        *(
+            click.option(f"--{name}", metavar="NAME", help=f"The {name} it belongs to.")
+            for name in SCOPES
+        )
+    )(command)
+
+
+def write_options(command: F) -> F:
+    """What every command that writes takes."""
+    return _stack(
+        click.option("--key", help="Idempotency key: sent twice, done once."),
+        click.option(
+            "--unless-after",
+            type=int,
+            metavar="POSITION",
+            help="Refuse if what it touches changed after this position.",
+        ),
+        scope_options,
+    )(command)
+
+
+def moment_options(command: F) -> F:
+    """The moment that a question is asked for."""
+    return _stack(
+        click.option(
+            "--as-of", metavar="MOMENT", help="As the store knew it: a time, @123 or ev_…."
+        ),
+        click.option("--valid-at", metavar="TIME", help="What was true then."),
+        click.option("--include-forgotten", is_flag=True, help="Show forgotten items too."),
+        click.option(
+            "--at-least",
+            type=int,
+            metavar="POSITION",
+            help="Wait until the views have reached this position.",
+        ),
+    )(command)
+
+
+def tag_option(command: F) -> F:
+    return click.option("--tag", "tags", multiple=True, metavar="TAG", help="Tag (repeatable).")(
+        command
+    )
+
+
+def meta_option(command: F) -> F:
+    return click.option(
+        "--meta",
+        "metadata",
+        multiple=True,
+        metavar="K=V",
+        help="Metadata: K=V for a text, K:=JSON for any value (repeatable).",
+    )(command)
+
+
+def filter_options(*, what: bool = True) -> Callable[[F], F]:
+    """Conditions that items must meet, all of them."""
+    whats = click.option(
+        "--what",
+        "whats",
+        type=click.Choice(WHATS),
+        multiple=True,
+        help="Only such items (repeatable: any of them).",
+    )
+    return _stack(
+        *((whats,) if what else ()),
+        click.option(
+            "--kind",
+            "kinds",
+            type=click.Choice(KINDS),
+            multiple=True,
+            help="Only facts of this kind (repeatable: any of them).",
+        ),
+        tag_option,
+        meta_option,
+        click.option("--source", metavar="ID", help="Only from this document or conversation."),
+        click.option("--since", metavar="TIME", help="Only what was said or holds from then on."),
+        click.option("--until", metavar="TIME", help="Only up to then, a day given included."),
+        scope_options,
+    )
+
+
+# --- from options to the parts of a request
+
+
+def scope_of(given: dict[str, Any]) -> Scope:
+    return Scope(**{name: given[name] for name in SCOPES if given.get(name) is not None})
+
+
+def writing(given: dict[str, Any]) -> dict[str, Any]:
+    """The fields of `Write`, but for the container."""
+    return {
+        "key": given.get("key"),
+        "unless_after": given.get("unless_after"),
+        "scope": scope_of(given),
+    }
+
+
+def moment(given: dict[str, Any]) -> dict[str, Any]:
+    """The fields of `Read`, but for the container."""
+    names = ("as_of", "valid_at", "include_forgotten", "at_least")
+    return {name: given[name] for name in names}
+
+
+def filters_of(given: dict[str, Any]) -> Filters:
+    return Filters(
+        what=tuple(given.get("whats", ())),
+        kinds=tuple(given.get("kinds", ())),
+        tags=tuple(given.get("tags", ())),
+        metadata=metadata_of(given.get("metadata", ())),
+        scope=scope_of(given),
+        source=given.get("source"),
+        since=given.get("since"),
+        until=given.get("until"),
+    )
+
+
+def metadata_of(pairs: tuple[str, ...]) -> dict[str, Any]:
+    """`K=V` is a text, `K:=JSON` any value. Raises BadParameter."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, mark, value = pair.partition("=")
+        if not mark or name in ("", ":"):
+            raise click.BadParameter(
+                f"{pair[:40]!r} is not K=V or K:=JSON", param_hint="--meta", param=_META
+            )
+        if name.endswith(":"):
+            name = name[:-1]
+            try:
+                found[name] = msgspec.json.decode(value)
+            except msgspec.DecodeError as error:
+                raise click.BadParameter(
+                    f"{pair[:40]!r} holds no JSON after := ({error})",
+                    param_hint="--meta",
+                    param=_META,
+                ) from None
+        else:
+            found[name] = value
+    return found
+
+
+_META = click.Option(["--meta", "metadata"], multiple=True)

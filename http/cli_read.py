@@ -1,0 +1,136 @@
+"""Commands that ask: `search`, `context`, `list`, `show`, `history`, `containers`."""
+
+from typing import Any
+
+import click
+import msgspec
+
+from rewound.http.cli_base import Command, State, ask, common_options, emit, state_of
+from rewound.http.cli_options import WHATS, filter_options, filters_of, moment, moment_options
+from rewound.memory.replies import ContainerList, Found, Packed, Page, Shown, Versions, View
+from rewound.memory.requests import Containers, Context, Get, History, List, Search
+
+PAGE_OF_ALL = 500
+"""Items asked for at once when all are wanted."""
+
+
+@click.command("search", cls=Command)
+@click.argument("query")
+@click.option("--limit", type=int, help="How many hits (setting `limit`).")
+@filter_options()
+@click.option("--include-superseded", is_flag=True, help="Show what no longer holds too.")
+@moment_options
+@common_options
+@click.pass_context
+def search_command(ctx: click.Context, /, query: str, limit: int | None, **given: Any) -> None:
+    """Find facts and passages, with their sources.
+
+    Any text is a query; put -- before one that begins with a dash.
+    """
+    state = state_of(ctx)
+    request = Search(
+        container=state.container,
+        query=query,
+        limit=state.settings.limit if limit is None else limit,
+        filters=filters_of(given),
+        include_superseded=given["include_superseded"],
+        **moment(given),
+    )
+    emit(state, ask(state, request, Found))
+
+
+@click.command("context", cls=Command)
+@click.argument("query")
+@click.option("--budget", type=int, metavar="TOKENS", help="At most so many (setting `budget`).")
+@filter_options()
+@moment_options
+@common_options
+@click.pass_context
+def context_command(ctx: click.Context, /, query: str, budget: int | None, **given: Any) -> None:
+    """Pack what is relevant into a budget of tokens: dated, cited lines for a model to read."""
+    state = state_of(ctx)
+    request = Context(
+        container=state.container,
+        query=query,
+        budget=state.settings.budget if budget is None else budget,
+        filters=filters_of(given),
+        **moment(given),
+    )
+    emit(state, ask(state, request, Packed))
+
+
+@click.command("list", cls=Command)
+@click.option("--what", type=click.Choice(WHATS), default="fact", help="Which items.")
+@click.option("--limit", type=int, help="How many on a page (setting `page`).")
+@click.option("--cursor", help="Go on where the last page ended.")
+@click.option("--all", "everything", is_flag=True, help="All pages.")
+@filter_options(what=False)
+@click.option("--include-superseded", is_flag=True, help="Show what no longer holds too.")
+@moment_options
+@common_options
+@click.pass_context
+def list_command(ctx: click.Context, /, **given: Any) -> None:
+    """List facts, documents, messages or passages, oldest first."""
+    state = state_of(ctx)
+    everything = given["everything"]
+    default = PAGE_OF_ALL if everything else state.settings.page
+    request = List(
+        container=state.container,
+        what=given["what"],
+        limit=default if given["limit"] is None else given["limit"],
+        cursor=given["cursor"],
+        filters=filters_of(given),
+        include_superseded=given["include_superseded"],
+        **moment(given),
+    )
+    emit(state, all_pages(state, request) if everything else ask(state, request, Page))
+
+
+def all_pages(state: State, request: List) -> Page:
+    """One page that holds the rest of the list."""
+    items: list[View] = []
+    while True:
+        page = ask(state, request, Page)
+        items += page.items
+        if not page.has_more or page.cursor is None:
+            return msgspec.structs.replace(page, items=tuple(items), has_more=False, cursor=None)
+        request = msgspec.structs.replace(request, cursor=page.cursor)
+
+
+@click.command("show", cls=Command)
+@click.argument("id", metavar="ID")
+@moment_options
+@common_options
+@click.pass_context
+def show_command(ctx: click.Context, /, **given: Any) -> None:
+    """Show one item in full: its text, times, sources, tags and standing."""
+    state = state_of(ctx)
+    emit(state, ask(state, Get(container=state.container, id=given["id"], **moment(given)), Shown))
+
+
+@click.command("history", cls=Command)
+@click.argument("id", metavar="ID")
+@moment_options
+@common_options
+@click.pass_context
+def history_command(ctx: click.Context, /, **given: Any) -> None:
+    """Tell an item's life: its versions and events, oldest first."""
+    state = state_of(ctx)
+    request = History(container=state.container, id=given["id"], **moment(given))
+    emit(state, ask(state, request, Versions))
+
+
+@click.command("containers", cls=Command)
+@click.option("--limit", type=int, default=1_000, help="How many on a page.")
+@click.option("--cursor", help="Go on where the last page ended.")
+@moment_options
+@common_options
+@click.pass_context
+def containers_command(ctx: click.Context, /, **given: Any) -> None:
+    """List the containers, with what they hold."""
+    state = state_of(ctx)
+    names = ("limit", "cursor")
+    request = Containers(
+        container=state.container, **{name: given[name] for name in names}, **moment(given)
+    )
+    emit(state, ask(state, request, ContainerList))

@@ -1,0 +1,160 @@
+"""Settings: one frozen struct, filled once from defaults, a TOML file, the environment and flags.
+
+The later of these wins, and each value remembers where it came from. The file is `$REWOUND_CONFIG`,
+else `rewound/config.toml` in `$XDG_CONFIG_HOME` (by default `~/.config`). The environment
+variable of a setting is `REWOUND_` and its name in capitals; an empty one counts as not set.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import click
+import msgspec
+
+ENV_PREFIX = "REWOUND_"
+CONFIG_ENV = "REWOUND_CONFIG"
+
+Color = Literal["auto", "always", "never"]
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be set once for all commands. `docs/configuration.md` says the same at length."""
+
+    data: str
+    """The folder that holds the store."""
+    container: Annotated[str, msgspec.Meta(min_length=1)] = "default"
+    """The container that a command works in unless `-c` names another."""
+    zone: str | None = None
+    """Time zone given to containers that the command line makes; UTC when not set."""
+    json: bool = False
+    """Answer in JSON, as with `--json`."""
+    color: Color = "auto"
+    """Colours and styles: `auto` is on a terminal only, and never when NO_COLOR is set."""
+    limit: Positive = 10
+    """Hits that `search` shows."""
+    page: Positive = 50
+    """Rows that `list`, `log` and `jobs` show."""
+    budget: Positive = 1200
+    """Tokens that `context` packs its answer into."""
+    max_text_mb: Annotated[int, msgspec.Meta(ge=1, le=32)] = 8
+    """Larger files are skipped by `ingest`, longer lines by `import` (in MiB)."""
+
+
+class BadSetting(click.ClickException):
+    """A value that a setting cannot take; says which, from where, and what would be right."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, field: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class Configured(NamedTuple):
+    settings: Settings
+    origins: dict[str, str]
+    """Setting -> `default`, `file …`, `environment REWOUND_…` or `flag --…`."""
+    file: Path
+    """Where the file is, or would be."""
+    found: bool
+
+
+def load(flags: Mapping[str, Any], env: Mapping[str, str] | None = None) -> Configured:
+    """Settle every setting. `flags` holds only what was given. Raises BadSetting."""
+    env = os.environ if env is None else env
+    file, asked_for = config_file(env)
+    values: dict[str, Any] = {"data": default_data(env)}
+    origins = {name: "default" for name in Settings.__struct_fields__}
+    from_file = _read(file, must_exist=asked_for)
+    for name, value in (from_file or {}).items():
+        _check_name(name, file)
+        values[name] = _checked(name, value, f"in {file}", strict=True)
+        origins[name] = f"file {file}"
+    if "data" in (from_file or {}):
+        values["data"] = str(file.parent / Path(values["data"]).expanduser())
+    for name in Settings.__struct_fields__:
+        variable = ENV_PREFIX + name.upper()
+        if text := env.get(variable, ""):
+            values[name] = _checked(name, text, f"of {variable}", strict=False)
+            origins[name] = f"environment {variable}"
+        if name in flags:
+            option = f"--{name.replace('_', '-')}"
+            values[name] = _checked(name, flags[name], f"of {option}", strict=False)
+            origins[name] = f"flag {option}"
+    values["data"] = _folder(values["data"], origins["data"])
+    return Configured(Settings(**values), origins, file, from_file is not None)
+
+
+def config_file(env: Mapping[str, str]) -> tuple[Path, bool]:
+    """The file's path, and whether somebody asked for just that one."""
+    if named := env.get(CONFIG_ENV, ""):
+        return Path(named).expanduser(), True
+    base = env.get("XDG_CONFIG_HOME", "")
+    folder = Path(base) if base.startswith("/") else _home(env) / ".config"
+    return folder / "rewound" / "config.toml", False
+
+
+def default_data(env: Mapping[str, str]) -> str:
+    """The library's own default, so that both doors open the same store."""
+    return str(_home(env) / ".rewound")
+
+
+def _home(env: Mapping[str, str]) -> Path:
+    return Path(env.get("HOME") or "~").expanduser()
+
+
+def _read(file: Path, *, must_exist: bool) -> dict[str, Any] | None:
+    try:
+        with file.open("rb") as opened:
+            return tomllib.load(opened)
+    except FileNotFoundError:
+        if not must_exist:
+            return None
+        raise BadSetting(f"{file}, named by {CONFIG_ENV}, does not exist", field="config") from None
+    except NotADirectoryError:
+        return None
+    except OSError as error:
+        raise BadSetting(f"{file} cannot be read: {error.strerror}", field="config") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadSetting(f"{file} is not TOML: {error}", field="config") from None
+
+
+def _check_name(name: str, file: Path) -> None:
+    known = Settings.__struct_fields__
+    if name in known:
+        return
+    near = get_close_matches(name, known)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(known)}"
+    raise BadSetting(f"unknown setting {name!r} in {file}: {hint}", field=name)
+
+
+_TYPES: dict[str, Any] = {field.name: field.type for field in msgspec.structs.fields(Settings)}
+
+
+def _checked(name: str, value: Any, where: str, *, strict: bool) -> Any:
+    try:
+        return msgspec.convert(value, _TYPES[name], strict=strict)
+    except msgspec.ValidationError as error:
+        reason = str(error)
+        raise BadSetting(f"{name} {where}: {reason[:1].lower()}{reason[1:]}", field=name) from None
+
+
+def _folder(text: str, origin: str) -> str:
+    """An absolute path: the process that owns the store may stand in another folder."""
+    if not text or "\0" in text:
+        raise BadSetting(f"data ({origin}): expected the path of a folder", field="data")
+    return os.path.abspath(Path(text).expanduser())
+
+
+def shown(name: str, value: object) -> str:
+    """A value as `rewound config` prints it; what looks like a secret is never printed."""
+    if value is None:
+        return "(not set)"
+    if any(word in name for word in ("secret", "password", "token", "_key")):
+        return "(hidden)"
+    return str(value).lower() if isinstance(value, bool) else str(value)

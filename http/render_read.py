@@ -1,0 +1,262 @@
+"""Answers to questions, printed for a person."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from rich.text import Text
+
+from rewound.http import words
+from rewound.http.render_parts import (
+    OVER,
+    Sheet,
+    dated,
+    filters_line,
+    joined,
+    moment_line,
+    source_line,
+    stacked,
+    standing_text,
+    summary,
+    tags_text,
+    tight,
+    wording,
+)
+from rewound.memory.replies import (
+    Change,
+    ContainerList,
+    Differences,
+    EventView,
+    Found,
+    Hit,
+    Packed,
+    Page,
+    Shown,
+    Told,
+    Versions,
+    View,
+)
+
+
+def found(sheet: Sheet, reply: Found) -> None:
+    rows: list[tuple[str | Text, Text]] = []
+    for rank, hit in enumerate(reply.hits, 1):
+        if rank > 1:
+            rows.append(("", Text()))
+        rows.append((Text(str(rank), style="dim"), _hit(hit)))
+    if rows:
+        sheet.block(rows)
+        sheet.line()
+    number = words.counted(len(reply.hits), "hit") if reply.hits else "nothing found"
+    where = f"{number} in {words.one_line(reply.container)}"
+    sheet.line(joined([where, moment_line(reply.moment), filters_line(reply.filters)]))
+    sheet.notes(reply.notes)
+
+
+def _hit(hit: Hit) -> Text:
+    about: list[str | Text] = [hit.kind]
+    if hit.kind == "fact" or hit.standing.state in OVER:
+        about.append(standing_text(hit.standing, hit.valid_from))
+    about += [f"score {hit.score:.2f}", tags_text(hit.tags)]
+    if hit.also:
+        about.append(f"also {' '.join(hit.also)}")
+    sources = [Text(source_line(source), style="dim") for source in hit.sources]
+    return stacked(
+        [
+            wording(tight(hit.text), hit.standing),
+            joined(about),
+            *sources,
+            Text(hit.id, style="cyan"),
+        ]
+    )
+
+
+def packed(sheet: Sheet, reply: Packed) -> None:
+    if reply.text:
+        sheet.line(words.safe(reply.text).rstrip("\n"))
+        sheet.line()
+    lines = words.counted(len(reply.lines), "line") if reply.lines else "nothing found"
+    tokens = f"{reply.tokens:,} of {reply.budget:,} tokens"
+    sheet.line(joined([lines, tokens, moment_line(reply.moment)]))
+    sheet.notes(reply.notes)
+
+
+def rows_of(sheet: Sheet, items: tuple[View, ...]) -> None:
+    """One line an item: its day, its id, its text."""
+    rows: list[list[str | Text]] = []
+    for item in items:
+        line = summary(item)
+        if item.standing is not None and item.standing.state in OVER:
+            line = joined([line, standing_text(msgspec.structs.replace(item.standing, by=None))])
+        if item.status and item.status != "ready":
+            line = joined([line, Text(item.status, style="yellow")])
+        if item.tags:
+            line = joined([line, tags_text(item.tags)])
+        rows.append([Text(dated(item), style="dim"), Text(item.id, style="cyan"), line])
+    sheet.table(rows)
+
+
+def page(sheet: Sheet, reply: Page) -> None:
+    rows_of(sheet, reply.items)
+    shown = f"{len(reply.items):,} of {reply.total:,}" if reply.items else "none"
+    sheet.line(joined([f"{shown} in {words.one_line(reply.container)}", moment_line(reply.moment)]))
+    sheet.notes(reply.notes)
+    if reply.has_more and reply.cursor:
+        sheet.dim(f"more: the same with --cursor {words.quoted(reply.cursor)}, or with --all")
+
+
+def shown(sheet: Sheet, reply: Shown) -> None:
+    item = reply.item
+    sheet.line(wording(item.text, item.standing))
+    sheet.line()
+    sheet.fields(_fields(item))
+    sheet.line()
+    if moment := moment_line(reply.moment):
+        sheet.dim(moment)
+    sheet.hint("its life", f"history {item.id}")
+
+
+def _fields(item: View) -> list[tuple[str, str | Text | None]]:
+    held = " – ".join([words.minute(item.valid_from or "…"), words.minute(item.valid_to or "open")])
+    sources = stacked([Text(source_line(source)) for source in item.sources])
+    scope = ", ".join(f"{name} {words.one_line(value)}" for name, value in item.scope.items())
+    metadata = ", ".join(f"{key}={value}" for key, value in item.metadata.items())
+    status = item.status if item.status != "ready" or item.status_note else None
+    if status and item.status_note:
+        status = f"{status}: {item.status_note}"
+    plain: list[tuple[str, str | None]] = [
+        ("title", item.title),
+        ("address", item.address),
+        ("your id", item.caller_id),
+        ("conversation", item.conversation),
+        ("speaker", item.speaker),
+        ("role", item.role),
+        ("written in", item.media),
+        ("subject", item.subject),
+        ("attribute", item.attribute),
+        ("value", item.value),
+        ("tags", tags_text(item.tags)),
+        ("metadata", metadata),
+        ("scope", scope),
+        ("status", status),
+        ("said", words.minute(item.said_at or "")),
+        ("recorded", words.minute(item.recorded_at or "")),
+        ("expires", words.minute(item.expires_at or "")),
+    ]
+    return [
+        ("id", Text(item.id, style="cyan")),
+        ("kind", item.fact_kind or item.kind),
+        ("standing", standing_text(item.standing, item.valid_from) if item.standing else None),
+        ("holds", held if item.valid_from or item.valid_to else None),
+        *((name, words.one_line(value) if value else None) for name, value in plain),
+        ("from", sources or None),
+        ("supersedes", " ".join(item.supersedes)),
+        ("current", item.current if item.current != item.id else None),
+        ("event", item.event),
+    ]
+
+
+def told(sheet: Sheet, reply: Told) -> None:
+    events(sheet, reply.events)
+    if not reply.events:
+        sheet.dim("no events")
+    if moment := moment_line(reply.moment):
+        sheet.dim(moment)
+    if reply.next is not None:
+        sheet.dim(f"more: the same with --since @{reply.next + 1}")
+
+
+def events(sheet: Sheet, found: tuple[EventView, ...]) -> None:
+    """One line an event: position, time, type, id, and what it says."""
+    rows: list[list[str | Text]] = []
+    for event in found:
+        over = "dim strike" if event.undone_by else ""
+        said: list[str | Text] = []
+        if event.withheld:
+            said.append(f"({event.withheld})")
+        texts = [_plain(value) for value in event.texts.values()]
+        said += [Text(text, style=over) for text in texts if text]
+        said += [f"{name} {_plain(value)}" for name, value in event.data.items() if value]
+        if event.undone_by:
+            said.append(Text(f"undone by {event.undone_by}", style="yellow"))
+        rows.append(
+            [
+                Text(f"@{event.position}", style="dim"),
+                Text(words.minute(event.recorded_at), style="dim"),
+                Text(event.type, style=over),
+                Text(event.id, style="cyan"),
+                joined(said),
+            ]
+        )
+    sheet.table(rows)
+
+
+def _plain(value: object) -> str:
+    """A value of an event in one line, without the marks of its type."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_plain(inner)}" for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value))
+    return words.cut(words.one_line(str(value)), 200) if value is not None else ""
+
+
+def versions(sheet: Sheet, reply: Versions) -> None:
+    if reply.versions:
+        sheet.line("versions, oldest first", "bold")
+        rows_of(sheet, reply.versions)
+        sheet.line()
+    sheet.line("events", "bold")
+    events(sheet, reply.events)
+    if moment := moment_line(reply.moment):
+        sheet.dim(moment)
+
+
+def differences(sheet: Sheet, reply: Differences) -> None:
+    sections: list[tuple[str, str, str, tuple[Change, ...]]] = [
+        ("learned", "+", "green", reply.learned),
+        ("changed", "~", "yellow", reply.changed),
+        ("gone", "-", "red", reply.gone),
+    ]
+    for title, mark, style, changes in sections:
+        if not changes:
+            continue
+        sheet.line(f"{title} ({len(changes):,})", "bold")
+        rows: list[list[str | Text]] = []
+        for change in changes:
+            fields = f" ({', '.join(change.fields)})" if change.fields else ""
+            text = words.one_line(change.text or "") + fields
+            rows.append([Text(mark, style=style), change.view, change.id, text])
+        sheet.table(rows)
+    if not (reply.learned or reply.changed or reply.gone):
+        sheet.line("nothing changed")
+    ends = [
+        words.minute(end.as_of) if end.as_of else f"@{end.position}"
+        for end in (reply.start, reply.end)
+    ]
+    sheet.dim(f"from {ends[0]} to {ends[1]} in {words.one_line(reply.container)}")
+    sheet.notes(reply.notes)
+
+
+def containers(sheet: Sheet, reply: ContainerList) -> None:
+    rows: list[list[str | Text]] = []
+    for info in reply.containers:
+        counts = ", ".join(f"{name} {number:,}" for name, number in info.counts.items() if number)
+        last = words.minute(info.last_recorded_at or "")
+        name = Text(words.one_line(info.name), style="bold")
+        rows.append([name, Text(last, style="dim"), info.zone, counts or "empty"])
+    sheet.table(rows)
+    sheet.dim(words.counted(reply.total, "container"))
+    if reply.has_more and reply.cursor:
+        sheet.dim(f"more: the same with --cursor {words.quoted(reply.cursor)}")
+
+
+RENDERERS: dict[type, Callable[[Sheet, Any], None]] = {
+    Found: found,
+    Packed: packed,
+    Page: page,
+    Shown: shown,
+    Told: told,
+    Versions: versions,
+    Differences: differences,
+    ContainerList: containers,
+}

@@ -1,0 +1,1 @@
+"""Models: embedder, extractors, judges and the nodes that serve them."""

@@ -1,0 +1,5 @@
+"""The write side and the library: `from rewound.memory import Memory`."""
+
+from rewound.memory.library import AsyncMemory, Memory
+
+__all__ = ["AsyncMemory", "Memory"]

@@ -1,0 +1,217 @@
+"""Answers about how much there is: figures, containers, unfinished work.
+
+Counts come from the search index's columns and are as of the moment, but for what is hidden: that
+is today's. The figures of one container say nothing of the others, so sizes on disk, which are the
+whole store's, are only told for the store.
+"""
+
+import numpy as np
+
+from rewound.eventlog.errors import InvalidInput, NotFound
+from rewound.eventlog.ids import STORE, ContainerId, Kind, Ref, show
+from rewound.eventlog.instants import end_of, parse_instant, show_us
+from rewound.memory import cursors
+from rewound.memory import requests as q
+from rewound.memory.answer_items import bounded
+from rewound.memory.answering import Asking, answers
+from rewound.memory.moments import LAST_US, Point, resolve
+from rewound.memory.replies import ContainerInfo, ContainerList, Figures, Job, JobList
+from rewound.memory.seeing import FORGETTABLE
+from rewound.projections.catalog import VERSIONS
+from rewound.projections.containers import ContainerRow
+from rewound.projections.jobs import JobRow, JobState
+from rewound.projections.reader import ContainerView
+from rewound.projections.selection import Criteria
+from rewound.projections.selection import select as selected
+
+# --- figures
+
+
+@answers(q.Stats)
+def figures(asked: q.Stats, asking: Asking) -> Figures:
+    if asked.store:
+        return _store_figures(asked, asking)
+    view = asking.views.container(asking.home())
+    when = resolve(view, asked, asking.now_us)
+    info = _info(view, when.at, when.now_us)
+    return Figures(
+        container=asking.name,
+        containers=1,
+        info=() if info is None else (info,),
+        events=when.at,
+        log_bytes=0,
+        view_bytes=0,
+        views=dict(VERSIONS),
+        read_only=asking.read_only,
+    )
+
+
+def _store_figures(asked: q.Stats, asking: Asking) -> Figures:
+    at_us = _store_moment(asked.as_of)
+    infos: list[ContainerInfo] = []
+    events = 0
+    for container in _containers(asking):
+        view = asking.views.container(container)
+        known = _known(view, at_us, asking.now_us)
+        events += known.position
+        info = _info(view, known.position, known.now_us)
+        if info is not None:
+            infos.append(info)
+    return Figures(
+        container=None,
+        containers=len(infos),
+        info=tuple(infos),
+        events=events,
+        log_bytes=asking.sizes.log_bytes,
+        view_bytes=asking.sizes.view_bytes,
+        views=dict(VERSIONS),
+        read_only=asking.read_only,
+        compaction=asking.sizes.compaction,
+    )
+
+
+def _info(view: ContainerView, at: int, now_us: int) -> ContainerInfo | None:
+    """A container as of a position; None when it is not there, or not any more."""
+    configured = _standing(view, at)
+    last = view.event(at)
+    if configured is None or last is None:
+        return None
+    return ContainerInfo(
+        name=view.text(configured.name) or "",
+        id=show(Kind.CONTAINER, view.id),
+        zone=view.text(configured.zone) or "UTC",
+        position=at,
+        head=view.log.head_at(view.id, at).digest.hex(),
+        counts=counts(view, at, now_us),
+        last_recorded_at=show_us(last.envelope.recorded_at),
+    )
+
+
+def _standing(view: ContainerView, at: int) -> ContainerRow | None:
+    configured = view.configured(at) if at else None
+    return None if configured is None or configured.removed else configured
+
+
+def counts(view: ContainerView, at: int, now_us: int) -> dict[str, int]:
+    """What a container holds. `facts` are current, `versions` all wordings; nothing hidden counts
+    but in `forgotten` (facts by their versions; what is erased is not there any more)."""
+    criteria = Criteria(now=now_us, at=at, what=frozenset(FORGETTABLE | {Kind.PASSAGE}))
+    found = selected(view, criteria)
+    columns = found.columns
+    versions = selected(view, criteria._replace(what=frozenset({Kind.FACT}), superseded=True))
+    by_kind = np.bincount(columns.kind[found.allowed], minlength=max(Kind) + 1)
+    hidden = dict(view.hidden_items())
+    forgotten = sum(
+        not row.erased and ref.kind in FORGETTABLE and view.row(ref, at) is not None
+        for ref, row in hidden.items()
+    )
+    unfinished = sum(ref not in hidden for ref, _ in view.all_jobs(at))
+    return {
+        "documents": int(by_kind[Kind.DOCUMENT]),
+        "messages": int(by_kind[Kind.MESSAGE]),
+        "passages": int(by_kind[Kind.PASSAGE]),
+        "facts": int(by_kind[Kind.FACT]),
+        "versions": int(np.count_nonzero(versions.allowed)),
+        "forgotten": forgotten,
+        "pending": unfinished,
+    }
+
+
+# --- containers
+
+
+@answers(q.Containers)
+def list_containers(asked: q.Containers, asking: Asking) -> ContainerList:
+    """Containers by id, which is by age. Reads the whole store: only for who may see all of it."""
+    limit, _ = bounded(asked.limit)
+    secret = _secret(asking)
+    cursor = cursors.read(asked, secret)
+    at_us = _store_moment(asked.as_of)
+    standing: list[tuple[ContainerView, Point]] = []
+    for container in _containers(asking):
+        view = asking.views.container(container)
+        known = _known(view, at_us, asking.now_us)
+        if _standing(view, known.position) is not None:
+            standing.append((view, known))
+    after = cursor.after if cursor else b""
+    later = [(view, known) for view, known in standing if view.id > after]
+    page = later[:limit]
+    infos = (_info(view, known.position, known.now_us) for view, known in page)
+    more = len(later) > limit
+    following = None
+    if more:
+        last = cursors.Cursor(0, asking.now_us, page[-1][0].id)
+        following = cursors.write(last, asked, secret)
+    return ContainerList(
+        containers=tuple(info for info in infos if info is not None),
+        total=len(standing),
+        has_more=more,
+        cursor=following,
+    )
+
+
+def _secret(asking: Asking) -> bytes:
+    """The store's own; a store without a container has none yet, and no cursor of it is out."""
+    try:
+        return asking.log.key(STORE)
+    except NotFound:
+        return bytes(32)
+
+
+def _containers(asking: Asking) -> list[ContainerId]:
+    return [container for container in sorted(asking.views.positions()) if container != STORE]
+
+
+def _store_moment(as_of: str | None) -> int | None:
+    """µs; a time without an offset is in UTC here, since every container has a zone of its own."""
+    if as_of is None or as_of.strip().lower() == "now":
+        return None
+    if as_of.strip().startswith("@") or "_" in as_of:
+        raise InvalidInput(
+            "positions and events belong to one container: for the whole store give a time",
+            field="as_of",
+        )
+    return min(end_of(parse_instant(as_of, field="as_of")) - 1, LAST_US)
+
+
+def _known(view: ContainerView, at_us: int | None, now_us: int) -> Point:
+    if at_us is None:
+        return Point(view.position, now_us)
+    position = view.log.position_at(view.id, at_us) if at_us >= 0 else 0
+    return Point(min(position, view.position), at_us, True)
+
+
+# --- unfinished work
+
+
+@answers(q.Jobs)
+def list_jobs(asked: q.Jobs, asking: Asking) -> JobList:
+    """Sources whose facts are still to be derived, by id; the counts are of all of them."""
+    view = asking.views.container(asking.home())
+    limit, notes = bounded(asked.limit)
+    when = resolve(view, asked, asking.now_us)
+    hidden = {ref for ref, _ in view.hidden_items()}
+    found = [(ref, job) for ref, job in view.all_jobs(when.at) if ref not in hidden]
+    if len(found) > limit:
+        notes += (f"{len(found) - limit} more are not shown",)
+    states = [job.state for _, job in found]
+    return JobList(
+        container=asking.name,
+        pending=states.count(JobState.PENDING),
+        failed=states.count(JobState.FAILED),
+        parked=states.count(JobState.PARKED),
+        jobs=tuple(_job(ref, job) for ref, job in found[:limit]),
+        moment=when.moment,
+        notes=notes,
+    )
+
+
+def _job(ref: Ref, job: JobRow) -> Job:
+    return Job(
+        source=str(ref),
+        kind="document" if ref.kind is Kind.DOCUMENT else "message",
+        state=job.state.name.lower(),
+        attempts=job.attempts,
+        why=None if job.why is None else job.why.name.lower().replace("_", " "),
+        retry_at=None if job.retry_at is None else show_us(job.retry_at),
+    )

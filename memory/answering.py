@@ -1,0 +1,94 @@
+"""How a question is answered: what an answerer is given.
+
+An answerer is a pure function `(question, Asking) -> Reply` over one snapshot of the views and one
+of the log. The views' snapshot is taken first, so the log may already hold more than the views have
+folded, never less: a read ends at the views' position. Each `answer_*` module says what it answers
+with `@answers(...)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from rewound.eventlog.ids import ContainerId
+from rewound.eventlog.log import Reader
+from rewound.memory import requests as q
+from rewound.memory.deciding import no_container
+from rewound.memory.replies import Reply
+
+if TYPE_CHECKING:
+    from rewound.projections.views import ViewReader
+
+
+class Sizes(NamedTuple):
+    """What the store takes on disk (bytes), and whether a rewrite of its files is still to come."""
+
+    log_bytes: int = 0
+    view_bytes: int = 0
+    compaction: str = "none"
+
+
+NO_SIZES = Sizes()
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """All that an answerer may look at.
+
+    `container` is None when no container has the name `name`, or when the question is about the
+    whole store. `now_us` is never before the log's last recorded time. `read_only` says why the
+    store takes no writes, when it does not. `sizes` are of the whole store.
+    """
+
+    log: Reader
+    views: ViewReader
+    now_us: int
+    name: str
+    container: ContainerId | None
+    read_only: str | None = None
+    sizes: Sizes = NO_SIZES
+
+    def home(self) -> ContainerId:
+        """The container asked about. Raises NotFound."""
+        if self.container is None:
+            raise no_container(self.name)
+        return self.container
+
+
+Answerer = Callable[[Any, Asking], Reply]
+Q = TypeVar("Q", bound=q.Read)
+
+ANSWERS: dict[type[q.Read], Answerer] = {}
+"""Question -> its answerer; filled by `load`."""
+
+MODULES = (
+    "answer_search",
+    "answer_items",
+    "answer_events",
+    "answer_diff",
+    "answer_stats",
+)
+"""Where the answerers are; each module enters its own."""
+
+
+def answers(
+    question: type[Q],
+) -> Callable[[Callable[[Q, Asking], Reply]], Callable[[Q, Asking], Reply]]:
+    """Enter a function as the answerer of a question."""
+
+    def enter(answerer: Callable[[Q, Asking], Reply]) -> Callable[[Q, Asking], Reply]:
+        assert question not in ANSWERS, f"{question.__name__} has an answerer already"
+        ANSWERS[question] = answerer
+        return answerer
+
+    return enter
+
+
+def load() -> dict[type[q.Read], Answerer]:
+    """The whole table. Here rather than at import: the answer_* modules import this one."""
+    for module in MODULES:
+        import_module(f"rewound.memory.{module}")
+    return ANSWERS

@@ -1,0 +1,176 @@
+"""One command inside a group: from the idempotency check to the reply.
+
+All of it happens in the group's two open write transactions. LMDB has one flat transaction, so
+what was appended for one command cannot be taken back alone: a refusal (RewoundError) before the
+first append leaves the group clean and is raised as itself, anything else as `Dirtied`, and the
+group must be given up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from rewound.eventlog import events as e
+from rewound.eventlog.bodies import BodyWriter
+from rewound.eventlog.envelope import Actor
+from rewound.eventlog.errors import RewoundError, Stale
+from rewound.eventlog.failpoints import failpoint
+from rewound.eventlog.ids import STORE, ContainerId, GroupId, IdSource, Kind, Ref
+from rewound.eventlog.log import Draft, Recorded, Writer
+from rewound.memory import answers
+from rewound.memory import deciding as d
+from rewound.memory import requests as q
+from rewound.memory.recording import decide_record
+from rewound.memory.replies import Reply, Written
+from rewound.memory.transactions import Dirtied
+
+if TYPE_CHECKING:
+    from rewound.projections.views import ViewWriter
+
+
+class Applied(NamedTuple):
+    """What became of a command. `recorded` is empty for a repeated idempotency key."""
+
+    reply: Reply
+    recorded: list[Recorded]
+
+
+class Given(NamedTuple):
+    """What a command is decided with besides the store itself."""
+
+    ids: IdSource
+    now_us: int
+    extractor: str | None = None
+
+
+def apply(
+    command: q.Write | d.Record, actor: Actor, log: Writer, views: ViewWriter, given: Given
+) -> Applied:
+    """Decide, append, file, fold and answer one command, in the open transactions."""
+    try:
+        return _apply(command, actor, log, views, given)
+    except (RewoundError, Dirtied):
+        raise
+    except Exception as error:
+        raise Dirtied(error) from error
+
+
+def _apply(
+    command: q.Write | d.Record, actor: Actor, log: Writer, views: ViewWriter, given: Given
+) -> Applied:
+    named = command.container
+    name = named if isinstance(named, str) else ""
+    container = d.container_named(log, named) if isinstance(named, str) else named
+    if container is not None and isinstance(command, q.Write):
+        known = answers.find(command, actor, log, container)
+        if known is not None:
+            return Applied(known, [])
+    now_us = max(given.now_us, log.last_recorded_at() + 1)
+    deciding = d.Deciding(
+        log, views, given.ids, now_us, name, container, actor, extractor=given.extractor
+    )
+    if container is not None or not isinstance(command, d.MAKES_CONTAINER):
+        plan = _decided(command, deciding)
+        if container is not None:
+            _check_stale(command, plan, log, container)
+    else:
+        plan = None
+    try:
+        return _carry_out(command, plan, deciding)
+    except Exception as error:
+        raise Dirtied(error) from error
+
+
+def _decided(command: q.Write | d.Record, deciding: d.Deciding) -> d.Plan:
+    if isinstance(command, d.Record):
+        return decide_record(command, deciding)
+    decider = d.load().get(type(command))
+    if decider is None:
+        raise RewoundError(f"{type(command).__name__} is not decided by anything yet")
+    return decider(command, deciding)
+
+
+def _carry_out(command: q.Write | d.Record, plan: d.Plan | None, deciding: d.Deciding) -> Applied:
+    """Append and fold what was planned; with no plan yet, make the container and decide first."""
+    group: GroupId | None = None
+    made: list[Recorded] = []
+    if plan is None:
+        deciding, made = _make_container(deciding)
+        group = made[0].envelope.group
+        plan = _decided(command, deciding)
+    container = deciding.home()
+    recorded, deciding = _append(plan, deciding, container, group)
+    if plan.aftermath is not None:
+        group = recorded[0].envelope.group if recorded else group
+        further = plan.aftermath(recorded, deciding)
+        if further is not None:
+            more, deciding = _append(further, deciding, container, group)
+            recorded = [*recorded, *more]
+            plan = replace(plan, reply=further.reply or plan.reply)
+    reply = _reply(plan, recorded, deciding, container)
+    everything = [*made, *recorded]
+    if isinstance(command, q.Write) and command.key is not None and not plan.dry_run:
+        answers.keep(command, reply, everything, deciding.actor, deciding.log, container)
+    return Applied(reply, everything)
+
+
+def _make_container(deciding: d.Deciding) -> tuple[d.Deciding, list[Recorded]]:
+    """A new container under the name asked for, as the first event of the command's group."""
+    log, container = deciding.log, ContainerId(deciding.ids.new())
+    bodies = BodyWriter(deciding.ids)
+    event = e.ContainerConfigured(container, bodies.piece(deciding.name))
+    recorded = log.append(container, [Draft(event, bodies.sealed)], actor=deciding.actor)
+    log.file(STORE, d.container_digest(log, deciding.name), Ref(Kind.CONTAINER, container))
+    deciding.views.fold(recorded, log)
+    failpoint("engine.after-making-container")
+    return replace(deciding, container=container), recorded
+
+
+def _append(
+    plan: d.Plan, deciding: d.Deciding, container: ContainerId, group: GroupId | None
+) -> tuple[list[Recorded], d.Deciding]:
+    """Append a plan's drafts, file its digests, destroy what it erases, fold."""
+    log = deciding.log
+    recorded: list[Recorded] = []
+    if plan.drafts:
+        recorded = log.append(container, plan.drafts, actor=deciding.actor, group=group)
+    failpoint("engine.after-append")
+    for digest, item in plan.files:
+        log.file(container, digest, item)
+    erased = 0
+    for event in (each.event for each in recorded):
+        if isinstance(event, e.ContentErased):
+            # before the fold, which then sees what any later rebuild will see
+            erased += log.erase(container, event.places, event.items)
+    folded = deciding.views.fold(recorded, log, tell=plan.tell)
+    failpoint("engine.after-fold")
+    return recorded, deciding.after(folded, erased)
+
+
+def _reply(
+    plan: d.Plan, recorded: list[Recorded], deciding: d.Deciding, container: ContainerId
+) -> Reply:
+    if plan.reply is not None:
+        return plan.reply(recorded, deciding)
+    group = str(Ref(Kind.GROUP, recorded[0].envelope.group)) if recorded else None
+    position = deciding.log.head(container).position
+    return Written(container=deciding.name, group=group, position=position, items=())
+
+
+def _check_stale(
+    command: q.Write | d.Record, plan: d.Plan, log: Writer, container: ContainerId
+) -> None:
+    """Hold a command to "only if nothing happened to these items after that position"."""
+    if isinstance(command, d.Record) or command.unless_after is None:
+        return
+    events = [draft.event for draft in plan.drafts]
+    items = dict.fromkeys(ref for event in events for ref in (*event.creates(), *event.refers()))
+    touched = [ref for ref in items if log.tagged(container, ref.key(), command.unless_after)]
+    if touched:
+        raise Stale(
+            f"something happened to {touched[0]} after position {command.unless_after}: read it "
+            "again and decide anew",
+            field="unless_after",
+            ids=tuple(str(ref) for ref in touched),
+        )

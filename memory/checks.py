@@ -1,0 +1,161 @@
+"""Which check each field of each request has."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from rewound.eventlog.errors import InvalidInput
+from rewound.memory import fields as f
+from rewound.memory import requests as q
+
+Checks = Mapping[str, f.Check]
+
+_LABEL = f.optional(f.words(f.LABEL_CHARS_MAX))
+_ID = f.words(f.ID_CHARS_MAX)
+_IDS = f.each(_ID, f.BATCH_MAX, empty=False)
+_TIME = f.optional(f.time)
+_COUNT = f.optional(f.whole(0))
+_LIMIT = f.whole(1, f.LIMIT_MAX)
+_QUERY = f.words(f.QUERY_CHARS_MAX)
+_CURSOR = f.optional(_QUERY)
+
+_ITEM: Checks = {"id": f.optional(_ID), "tags": f.tags, "metadata": f.metadata}
+_HOLDS: Checks = {"said_at": _TIME, "valid_from": _TIME, "valid_to": _TIME, "expires_at": _TIME}
+
+FILTERS: Checks = {
+    "what": f.each(f.one_of(q.What), 4),
+    "kinds": f.each(f.one_of(q.FactKindName), 4),
+    "tags": f.tags,
+    "metadata": f.metadata,
+    "scope": f.scope,
+    "source": f.optional(_ID),
+    "since": _TIME,
+    "until": _TIME,
+}
+
+
+def _filters(value: Any, field: str) -> None:
+    if not isinstance(value, q.Filters):
+        raise InvalidInput(f"{field} must be filters, not {f.kind_of(value)}", field=field)
+    for name, check_field in FILTERS.items():
+        check_field(getattr(value, name), f"{field}.{name}")
+
+
+def later(value: Any, field: str) -> None:
+    """Checked by `sift`, item by item."""
+
+
+_REQUEST: Checks = {"container": f.words(f.CONTAINER_CHARS_MAX)}
+_WRITE: Checks = {
+    **_REQUEST,
+    "key": f.optional(f.words(f.ID_CHARS_MAX)),
+    "scope": f.scope,
+    "unless_after": _COUNT,
+}
+_READ: Checks = {
+    **_REQUEST,
+    "as_of": f.optional(f.moment),
+    "valid_at": f.optional(f.time_or_now),
+    "include_forgotten": f.flag,
+    "at_least": _COUNT,
+}
+
+ITEMS: dict[type[msgspec.Struct], Checks] = {
+    q.NewFact: {
+        **_ITEM,
+        **_HOLDS,
+        "text": f.body,
+        "kind": f.one_of(q.FactKindName),
+        "subject": _LABEL,
+        "attribute": _LABEL,
+        "value": _LABEL,
+    },
+    q.NewDocument: {
+        **_ITEM,
+        "text": f.body,
+        "title": _LABEL,
+        "address": _LABEL,
+        "media": f.one_of(q.MediaName),
+        "said_at": _TIME,
+    },
+    q.NewMessage: {
+        **_ITEM,
+        "content": f.body,
+        "role": f.one_of(q.RoleName),
+        "name": _LABEL,
+        "time": _TIME,
+    },
+}
+
+REQUESTS: dict[type[q.Request], Checks] = {
+    q.Remember: {**_WRITE, "facts": later, "infer": f.flag},
+    q.Ingest: {**_WRITE, "documents": later, "infer": f.flag},
+    q.AddMessages: {**_WRITE, "messages": later, "conversation": _ID, "infer": f.flag},
+    q.Update: {
+        **_WRITE,
+        **_HOLDS,
+        "id": _ID,
+        "text": f.optional(f.statement),
+        "corrects": f.flag,
+        "metadata": f.optional(f.metadata),
+        "add_tags": f.tags,
+        "remove_tags": f.tags,
+    },
+    q.Forget: {
+        **_WRITE,
+        "ids": f.each(_ID, f.BATCH_MAX),
+        "filters": f.optional(_filters),
+        "query": f.optional(_QUERY),
+        "limit": _LIMIT,
+        "reason": _LABEL,
+        "dry_run": f.flag,
+    },
+    q.Restore: {**_WRITE, "ids": _IDS},
+    q.Erase: {**_WRITE, "ids": _IDS, "dry_run": f.flag, "wait": f.flag},
+    q.Undo: {**_WRITE, "id": f.event_or_group, "dry_run": f.flag, "cascade": f.flag},
+    q.Configure: {**_WRITE, "zone": f.optional(f.words(200))},
+    q.RemoveDocument: {**_WRITE, "id": _ID},
+    q.Search: {
+        **_READ,
+        "query": _QUERY,
+        "limit": _LIMIT,
+        "filters": _filters,
+        "include_superseded": f.flag,
+    },
+    q.Context: {
+        **_READ,
+        "query": _QUERY,
+        "budget": f.whole(1, f.BUDGET_TOKENS_MAX),
+        "filters": _filters,
+    },
+    q.List: {
+        **_READ,
+        "what": f.one_of(q.What),
+        "limit": _LIMIT,
+        "cursor": _CURSOR,
+        "filters": _filters,
+        "include_superseded": f.flag,
+    },
+    q.Get: {**_READ, "id": _ID},
+    q.History: {**_READ, "id": _ID},
+    q.Events: {
+        **_READ,
+        "after": f.whole(0),
+        "since": f.optional(f.moment),
+        "types": f.each(f.words(100), 100),
+        "about": f.optional(_ID),
+        "limit": _LIMIT,
+        "newest": f.flag,
+    },
+    q.Diff: {**_READ, "start": f.moment, "end": f.optional(f.moment)},
+    q.Jobs: {**_READ, "limit": _LIMIT},
+    q.Containers: {**_READ, "limit": _LIMIT, "cursor": _CURSOR},
+    q.Stats: {**_READ, "store": f.flag},
+    q.Verify: {**_REQUEST, "expect": f.optional(f.words(200))},
+    q.Rebuild: {**_REQUEST, "views": f.each(f.words(100), 100)},
+    q.Replay: {**_REQUEST, "at": f.moment, "to": f.optional(f.words(4_000)), "verify": f.flag},
+    q.Seal: _REQUEST,
+    q.AcceptClock: _REQUEST,
+}
+"""Every request and every field of it (a test compares with `requests.py`)."""

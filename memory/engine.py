@@ -1,0 +1,341 @@
+"""The engine: it owns an open store and answers every request with a reply.
+
+Writes go through one writer thread in groups (`writer.py`). Reads run in the caller's thread on a
+snapshot that holds everything acknowledged before they were asked. Store requests run in the
+caller's thread too, and ask for the writer's pause (`between_groups`) where they need it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as WaitedTooLong
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from rewound.eventlog.clock import Clock
+from rewound.eventlog.envelope import PERSON, WORKER, Actor
+from rewound.eventlog.errors import ReadOnly, RewoundError, StoreBusy
+from rewound.eventlog.events import HeadsSealed
+from rewound.eventlog.failpoints import Crash
+from rewound.eventlog.ids import ContainerId, EventId, IdSource
+from rewound.eventlog.log import Draft, Log, Recorded
+from rewound.memory import answering, deciding
+from rewound.memory import requests as q
+from rewound.memory.applying import Applied
+from rewound.memory.inbox import Closed
+from rewound.memory.inputs import merged, sift
+from rewound.memory.replies import Reply
+from rewound.memory.writer import GroupWriter, Job, Task
+
+if TYPE_CHECKING:
+    from rewound.projections.views import ViewReader, Views
+
+WAIT_S = 30.0
+AHEAD_US_MAX = 10 * 60 * 1_000_000
+"""How far the log's last time may lie ahead of the clock before writing needs a person's word."""
+
+T = TypeVar("T")
+
+
+class Engine:
+    """One open store. Safe for any number of threads; `close` finishes what is under way.
+
+    Closing seals the heads but leaves the log open for whoever opened it; the views are closed when
+    the engine opened them (when it was given a path).
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        views: Views | Path,
+        *,
+        clock: Clock,
+        ids: IdSource,
+        readonly_reason: str | None = None,
+        accepted_us: int = 0,
+        accept: Callable[[int], None] = lambda at_us: None,
+        upkeep: Callable[[], object] = lambda: None,
+    ) -> None:
+        """`accepted_us` is the log's time that a person accepted; `accept` keeps a new one.
+
+        `upkeep` is called by the writer's thread about once a minute.
+        """
+        self.log = log
+        self.clock = clock
+        self.ids = ids
+        self._accept = accept
+        self._opened_views = isinstance(views, Path)
+        self.views: Views = _open_views(views, log) if isinstance(views, Path) else views
+        try:
+            _bring_up(self.views)
+            with log.reading() as reader:
+                sequence, last_us = reader.sequence(), reader.last_recorded_at()
+        except BaseException:
+            if self._opened_views:
+                self.views.close()
+            raise
+        self.readonly_reason = readonly_reason or self._clock_reason(last_us, accepted_us)
+        self._reads = 0
+        self._idle = threading.Condition(threading.Lock())
+        self._hurried = False
+        self._closing = False
+        self._refusing = False
+        self._closed = False
+        self._writer = GroupWriter(
+            log, self.views, clock=clock, ids=ids, sequence=sequence, upkeep=upkeep
+        )
+
+    # --- asking
+
+    def call(
+        self, request: q.Request, actor: Actor = PERSON, timeout_s: float | None = None
+    ) -> Reply:
+        """The reply to any request. Raises RewoundError.
+
+        `timeout_s` bounds the waiting for a place in the queue and for the views, and, when it is
+        given, for a write as a whole.
+        """
+        self._check_alive()
+        request, refused = sift(request)
+        if isinstance(request, q.Write):
+            done = self._put(Job(request, actor), WAIT_S if timeout_s is None else timeout_s)
+            reply = _wait(done, timeout_s).reply
+        elif isinstance(request, q.Read):
+            reply = self._read(request, WAIT_S if timeout_s is None else timeout_s)
+        else:
+            reply = self._store_request(request)
+        return merged(reply, refused)
+
+    def submit(
+        self, request: q.Write, actor: Actor = PERSON, timeout_s: float = 0.0
+    ) -> Future[Reply]:
+        """A write whose reply is waited for elsewhere (an event loop).
+
+        Raises RewoundError; StoreBusy when there is no place in the queue for `timeout_s`.
+        """
+        self._check_alive()
+        sifted, refused = sift(request)
+        waiting: Future[Reply] = Future()
+        waiting.set_running_or_notify_cancel()  # what is written is written, whoever still listens
+
+        def tell(done: Future[Applied]) -> None:
+            error = done.exception()
+            if error is not None:
+                waiting.set_exception(error)
+            else:
+                waiting.set_result(merged(done.result().reply, refused))
+
+        job = Job(sifted, actor)
+        self._put(job, timeout_s)
+        job.done.add_done_callback(tell)
+        return waiting
+
+    def record(
+        self,
+        container: str | ContainerId,
+        drafts: Sequence[Draft],
+        causes: tuple[EventId, ...] = (),
+        *,
+        actor: Actor = WORKER,
+    ) -> list[Recorded]:
+        """Append what a worker found out, as one group; `causes` go to drafts that name none.
+
+        Raises NotFound or Conflict when what it was drawn from no longer is as it was.
+        """
+        record = deciding.Record(container, tuple(drafts), causes)
+        return _wait(self._put(Job(record, actor), WAIT_S), None).recorded
+
+    # --- reading
+
+    @contextmanager
+    def reading(self, timeout_s: float = WAIT_S) -> Iterator[ViewReader]:
+        """A snapshot that holds all that is acknowledged now; its `log` is never behind it."""
+        progress = self._writer.progress
+        target = progress.acknowledged
+        if progress.folded < target:
+            until = time.monotonic() + timeout_s
+            progress.wait_past(target - 1, until, "the views are behind")
+        with self._counted(), self.views.reading() as views:
+            yield views
+
+    def now_us(self, last_recorded_us: int) -> int:
+        """The clock's time, or the log's last one when the clock is behind it."""
+        return max(self.clock.now_us(), last_recorded_us)
+
+    def _read(self, request: q.Read, timeout_s: float) -> Reply:
+        answerer = answering.load().get(type(request))
+        if answerer is None:
+            raise RewoundError(f"{type(request).__name__} is not answered by anything yet")
+        until = time.monotonic() + timeout_s
+        progress = self._writer.progress
+        while True:
+            with self.reading(max(0.0, until - time.monotonic())) as views:
+                log, name = views.log, request.container
+                container = deciding.container_named(log, name)
+                position = views.position(container) if container is not None else 0
+                sequence = views.sequence()
+                if container is None or position >= (request.at_least or 0):
+                    now_us = self.now_us(log.last_recorded_at())
+                    sizes = self._sizes() if isinstance(request, q.Stats) else answering.NO_SIZES
+                    asking = answering.Asking(
+                        log, views, now_us, name, container, self.readonly_reason, sizes
+                    )
+                    return answerer(request, asking)
+            what = f"the container is at position {position}, not yet at {request.at_least}"
+            # the snapshot is closed while we wait: a held one keeps freed pages from reuse
+            progress.wait_past(sequence, until, what)
+
+    def _sizes(self) -> answering.Sizes:
+        environment = getattr(self.log, "environment", None)  # a log in memory takes no disk
+        return answering.Sizes(
+            log_bytes=environment.bytes_used() if environment is not None else 0,
+            view_bytes=self.views.bytes_used(),
+            compaction="pending" if self.log.needs_compaction() else "none",
+        )
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """Closing waits for what runs inside."""
+        with self._idle:
+            if self._refusing:
+                raise Closed("the store is closed")
+            self._reads += 1
+        try:
+            yield
+        finally:
+            with self._idle:
+                self._reads -= 1
+                self._idle.notify_all()
+
+    # --- store matters
+
+    @property
+    def extractor(self) -> str | None:
+        """What derives facts from texts here; set by the workers that do it."""
+        return self._writer.extractor
+
+    @extractor.setter
+    def extractor(self, name: str | None) -> None:
+        self._writer.extractor = name
+
+    @property
+    def closing(self) -> bool:
+        """Long work should end early."""
+        return self._closing or self._hurried
+
+    def hurry(self) -> None:
+        """Tell long work to end early: the store is soon to be closed."""
+        self._hurried = True
+
+    def between_groups(self, run: Callable[[], T]) -> T:
+        """Run something in the writer's thread while no group is open."""
+        task = Task(run)
+        self._writer.inbox.put(task, WAIT_S)
+        result: T = _wait(task.done, None)
+        return result
+
+    def seal(self) -> HeadsSealed:
+        """Seal the heads of all chains; the last seal when nothing happened since."""
+        self._check_writable()
+        return self.between_groups(self._writer.upkeep.seal)
+
+    def accept_clock(self) -> int:
+        """Accept that the clock was set back; returns the log's last time (µs)."""
+        with self.log.reading() as log:
+            last_us = log.last_recorded_at()
+        self._accept(last_us)
+        self.readonly_reason = None
+        return last_us
+
+    def _store_request(self, request: q.Request) -> Reply:
+        from rewound.memory.store_requests import STORE_REQUESTS
+
+        answerer = STORE_REQUESTS.get(type(request))
+        if answerer is None:
+            raise RewoundError(f"{type(request).__name__} is not answered by anything yet")
+        with self._counted():
+            return answerer(request, self)
+
+    # --- life
+
+    def close(self) -> None:
+        """Finish queued writes and open reads, seal the heads, stop. Idempotent."""
+        with self._idle:
+            if self._closing:
+                self._idle.wait_for(lambda: self._closed)
+                return
+            self._closing = True
+        try:
+            self._writer.stop()
+        finally:
+            with self._idle:
+                self._refusing = True
+                self._idle.wait_for(lambda: self._reads == 0)
+            if self._opened_views:
+                self.views.close()
+            with self._idle:
+                self._closed = True
+                self._idle.notify_all()
+
+    def _put(self, job: Job, timeout_s: float) -> Future[Applied]:
+        self._check_writable()
+        self._writer.inbox.put(job, timeout_s)
+        return job.done
+
+    def _check_alive(self) -> None:
+        """After a simulated crash there is no process left that could answer."""
+        crash = self._writer.crashed
+        if isinstance(crash, Crash):
+            raise crash
+
+    def _check_writable(self) -> None:
+        self._check_alive()
+        if self._writer.crashed is not None and not self._closing:
+            raise StoreBusy(
+                "writing ended by a mistake of ours, which the log of this process tells: nothing "
+                "is lost, start it again"
+            )
+        if self.readonly_reason is not None:
+            raise ReadOnly(self.readonly_reason)
+
+    def _clock_reason(self, last_us: int, accepted_us: int) -> str | None:
+        ahead_us = last_us - self.clock.now_us()
+        if ahead_us <= AHEAD_US_MAX or last_us <= accepted_us + AHEAD_US_MAX:
+            return None
+        return (
+            f"the last event was recorded {ahead_us // 60_000_000} minutes after what the clock "
+            "says now: set the clock right, or run `rewound accept-clock` to go on from the last "
+            "recorded time"
+        )
+
+
+def _open_views(path: Path, log: Log) -> Views:
+    from rewound.projections.views import Views
+
+    return Views(path, log)
+
+
+def _bring_up(views: Views) -> None:
+    """Fold what the log has and the views have not; anew where the code of a view has changed."""
+    from rewound.projections.rebuild import rebuild
+
+    outdated = views.outdated()
+    if outdated:
+        rebuild(views, outdated)
+    views.catch_up()
+
+
+def _wait(done: Future[T], timeout_s: float | None) -> T:
+    try:
+        return done.result(timeout_s)
+    except WaitedTooLong:
+        if done.done():
+            raise  # a command's own error, not our patience
+        raise StoreBusy(
+            "the write was not answered in time and may still happen: ask again with the same "
+            "idempotency key"
+        ) from None

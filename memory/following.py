@@ -1,0 +1,95 @@
+"""What follows from an undo: passages that must be cut again, and the changes to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
+
+from rewound.eventlog import events as e
+from rewound.eventlog.ids import DocumentId, Kind, PassageId, Ref
+from rewound.eventlog.log import Draft, Recorded
+from rewound.memory import targets as t
+from rewound.memory.answer_diff import different
+from rewound.memory.deciding import Deciding, Plan
+from rewound.memory.pieces import inked
+from rewound.memory.replies import Change
+
+if TYPE_CHECKING:
+    from rewound.projections.fold import Touched
+    from rewound.projections.reader import ContainerView
+
+_WITH_TEXT = frozenset({"facts", "messages", "documents", "passages", "hidden"})
+
+
+def cut_anew(recorded: list[Recorded], deciding: Deciding) -> Plan | None:
+    """Cut documents again that are still there, but whose passages dropped out.
+
+    That happens when a document was sent twice and its first sending is undone: the passages were
+    caused by that. The undoing is the cause of the new ones, so undoing it drops them again.
+    """
+    view = deciding.views.container(deciding.home())
+    folded = deciding.folded[-1]
+    documents = dict.fromkeys(
+        ref.id
+        for each in (*folded.dropped, *folded.returned)
+        for ref in (*each.event.creates(), *each.event.refers())
+        if ref.kind is Kind.DOCUMENT
+    )
+    cause = recorded[0].envelope.event_id
+    drafts: list[Draft] = []
+    for document in map(DocumentId, documents):
+        cuts = _missing(view, document, deciding)
+        if cuts:
+            drafts.append(Draft(e.PassagesCut(document, cuts), causes=(cause,)))
+    return Plan(drafts, tell=True) if drafts else None
+
+
+def _missing(view: ContainerView, document: DocumentId, deciding: Deciding) -> tuple[e.Cut, ...]:
+    """A passage for each piece of the present text that has none."""
+    row = view.document(document)
+    if row is None:
+        return ()
+    held = {passage.state.body.place(0) for passage in view.passages_of(document)}
+    cuts: list[e.Cut] = []
+    for piece in dict.fromkeys(row.state.pieces):
+        text = None if piece.place(0) in held else view.text(piece)
+        span = None if text is None else inked(text)
+        if span is not None:
+            cuts.append(e.Cut(PassageId(deciding.ids.new()), piece, *span))
+    return tuple(cuts)
+
+
+def changes(view: ContainerView, touched: Iterable[Touched]) -> tuple[Change, ...]:
+    """Rows before an undo and after all that followed from it, in the order touched."""
+    rows: dict[tuple[str, bytes], Touched] = {}
+    for row in touched:
+        first = rows.get((row.view, row.key))
+        rows[row.view, row.key] = row if first is None else row._replace(before=first.before)
+    told = (_change(view, row) for row in rows.values() if row.before != row.after)
+    return tuple(change for change in told if change is not None)
+
+
+def _change(view: ContainerView, row: Touched) -> Change | None:
+    """None when a row differs in nothing that a person sees."""
+    ref = Ref(Kind(row.key[0]), row.key[1:17])
+    fields: tuple[str, ...] = ()
+    if row.before is not None and row.after is not None:
+        fields = different(view, row.before, row.after)
+        if not fields:
+            return None
+    gone: Literal["disappears", "changes"] = "disappears" if row.after is None else "changes"
+    return Change(
+        view=row.view,
+        id=str(ref),
+        change="appears" if row.before is None else gone,
+        text=t.told(view, ref).text if row.view in _WITH_TEXT and _shows(view, ref) else None,
+        fields=fields,
+    )
+
+
+def _shows(view: ContainerView, ref: Ref) -> bool:
+    """What is forgotten is told nowhere, not even when an undo changes it."""
+    row = t.latest(view, ref) if ref.kind is Kind.PASSAGE else None
+    if row is not None and view.hidden(Ref(Kind.DOCUMENT, row.state.document)) is not None:
+        return False
+    return view.hidden(ref) is None

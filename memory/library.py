@@ -1,0 +1,142 @@
+"""The library: `Memory` for programs, `AsyncMemory` for programs with an event loop.
+
+    from rewound.memory import Memory
+
+    with Memory("~/notes", container="nina") as memory:
+        written = memory.remember("Nina works at Orbit Labs.", said_at="2026-03-01")
+        memory.search("where does Nina work").hits[0].text
+        memory.undo(written.items[0].event)
+
+A store has one owner at a time; any number of programs may use it at once, and none has to know
+which of them that is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+
+from rewound.eventlog.clock import Clock
+from rewound.eventlog.ids import IdSource
+from rewound.memory.conversions import As_of
+from rewound.memory.handle import Memory
+from rewound.memory.reading import Moment, Reading, ScopeLike
+
+__all__ = ["AsyncMemory", "AsyncMoment", "Memory", "Moment"]
+
+THREADS = 16
+
+P = ParamSpec("P")
+T = TypeVar("T")
+M = TypeVar("M", bound=Reading)
+
+
+def _threaded(
+    method: Callable[Concatenate[Any, P], T],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """The same method, awaited: it runs in one of the handle's threads.
+
+    Cancelling the await does not cancel the work: what was sent is done, whoever still listens.
+    """
+
+    async def awaited(self: AsyncReading[Any], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        run = functools.partial(method, self._memory, *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, run)
+
+    functools.update_wrapper(awaited, method)
+    return awaited
+
+
+class AsyncReading(Generic[M]):
+    """The reading methods of `Reading`, awaited."""
+
+    def __init__(self, memory: M, threads: ThreadPoolExecutor) -> None:
+        self._memory = memory
+        self._threads = threads
+
+    call = _threaded(Reading.call)
+    search = _threaded(Reading.search)
+    context = _threaded(Reading.context)
+    list = _threaded(Reading.list)
+    get = _threaded(Reading.get)
+    history = _threaded(Reading.history)
+    events = _threaded(Reading.events)
+    diff = _threaded(Reading.diff)
+    stats = _threaded(Reading.stats)
+    jobs = _threaded(Reading.jobs)
+    containers = _threaded(Reading.containers)
+
+
+class AsyncMoment(AsyncReading[Moment]):
+    """The memory as it was known at one moment: made by `AsyncMemory.as_of`."""
+
+
+class AsyncMemory(AsyncReading[Memory]):
+    """`Memory` for an event loop: the same methods, awaited.
+
+    async with AsyncMemory("~/notes", container="nina") as memory:
+        await memory.remember("Nina works at Orbit Labs.")
+        found = await memory.search("where does Nina work")
+    """
+
+    def __init__(
+        self,
+        data: str | os.PathLike[str] | None = None,
+        container: str = "default",
+        *,
+        scope: ScopeLike = None,
+        clock: Clock | None = None,
+        ids: IdSource | None = None,
+    ) -> None:
+        memory = Memory(data, container, scope=scope, clock=clock, ids=ids)
+        super().__init__(memory, ThreadPoolExecutor(THREADS, "rewound-async"))
+        self._shared = False
+
+    remember = _threaded(Memory.remember)
+    ingest = _threaded(Memory.ingest)
+    add_messages = _threaded(Memory.add_messages)
+    remove_document = _threaded(Memory.remove_document)
+    update = _threaded(Memory.update)
+    forget = _threaded(Memory.forget)
+    restore = _threaded(Memory.restore)
+    erase = _threaded(Memory.erase)
+    undo = _threaded(Memory.undo)
+    configure = _threaded(Memory.configure)
+    verify = _threaded(Memory.verify)
+    seal = _threaded(Memory.seal)
+    rebuild = _threaded(Memory.rebuild)
+    replay = _threaded(Memory.replay)
+    own = _threaded(Memory.own)
+
+    def container(self, name: str, *, scope: ScopeLike = None) -> AsyncMemory:
+        """Another container of the same store. Closing the handle leaves the store open."""
+        other = object.__new__(AsyncMemory)
+        AsyncReading.__init__(other, self._memory.container(name, scope=scope), self._threads)
+        other._shared = True
+        return other
+
+    def as_of(self, moment: As_of) -> AsyncMoment:
+        """The memory as it was known then, for reading."""
+        return AsyncMoment(self._memory.as_of(moment), self._threads)
+
+    async def close(self) -> None:
+        """Finish what is under way and let go of the store."""
+        if not self._shared:
+            await asyncio.get_running_loop().run_in_executor(self._threads, self._memory.close)
+            self._threads.shutdown(wait=False)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()

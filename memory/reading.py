@@ -1,0 +1,252 @@
+"""Asking a container: the reading half of the library, for the present and for any past moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol, TypedDict, TypeVar, Unpack
+
+import msgspec
+
+from rewound.eventlog.errors import InvalidInput
+from rewound.memory import replies as r
+from rewound.memory import requests as q
+from rewound.memory.conversions import As_of, Time, as_moment, as_scope, as_time, convert
+from rewound.memory.fields import kind_of
+
+ScopeLike = q.Scope | Mapping[str, str | None] | None
+Several = str | Iterable[str] | None
+W = TypeVar("W", bound=r.Reply)
+
+
+class When(TypedDict, total=False):
+    """The moment of a read, taken by every reading method.
+
+    `as_of` (a time, `"@123"` or a position, an event's id) answers as the memory knew it then;
+    `valid_at` (a time) answers what was true then, as known now; both go together.
+    `include_forgotten` shows what was forgotten, marked so. `at_least` waits until the answer holds
+    everything up to that position.
+    """
+
+    as_of: As_of | None
+    valid_at: Time | None
+    include_forgotten: bool
+    at_least: int | None
+
+
+class Narrow(When, total=False):
+    """Conditions on items, all of which must hold, besides the moment of the read.
+
+    `kinds` are any of those given, `tags` all of them, `metadata` equal in each key. `scope`
+    narrows to a user, agent, run or session; `source` to a document, message or conversation (its
+    id, your id for it, or a conversation's name); `since` and `until` bound the item's own time.
+    """
+
+    kinds: Several
+    tags: Several
+    metadata: Mapping[str, Any] | None
+    scope: ScopeLike
+    source: str | None
+    since: Time | None
+    until: Time | None
+
+
+class Which(Narrow, total=False):
+    """Conditions as in `Narrow`, and `what` sorts of items: fact, passage, message, document."""
+
+    what: Several
+
+
+class Answers(Protocol):
+    """What a handle stands on: a link to a store."""
+
+    def call(self, request: q.Request) -> r.Reply: ...
+
+
+class Reading:
+    """The reading methods. Each returns a struct; `rewound.memory.replies` tells its fields."""
+
+    def __init__(
+        self, link: Answers, container: str, scope: q.Scope, as_of: str | None = None
+    ) -> None:
+        self._link = link
+        self._container = container
+        self._scope = scope
+        self._as_of = as_of
+
+    def call(self, request: q.Request) -> r.Reply:
+        """Answer any request struct of `rewound.memory.requests`, taken as it is."""
+        return self._link.call(request)
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        include_superseded: bool = False,
+        **which: Unpack[Which],
+    ) -> r.Found:
+        """The hits that fit a question best, with their sources: facts, passages, messages.
+
+            for hit in memory.search("where does Nina work", tags="work").hits:
+                print(hit.id, hit.text, hit.standing.state)
+
+        Only what holds now is found, unless `include_superseded`. Conditions (see `Which`) are met
+        before anything is ranked, so there are `limit` hits whenever that many qualify.
+        """
+        more = {"query": query, "limit": limit, "include_superseded": include_superseded}
+        return self._asked(q.Search, r.Found, more, which)
+
+    def context(self, query: str, *, budget: int = 1200, **which: Unpack[Which]) -> r.Packed:
+        """What to put before a model: a few dated lines, cited by id, within a budget of tokens.
+
+        prompt = memory.context("planning the trip", budget=800).text
+        """
+        return self._asked(q.Context, r.Packed, {"query": query, "budget": budget}, which)
+
+    def list(
+        self,
+        what: q.What = "fact",
+        *,
+        limit: int = 100,
+        cursor: str | None = None,
+        include_superseded: bool = False,
+        **which: Unpack[Narrow],
+    ) -> r.Page:
+        """All facts (or documents, messages, passages), oldest first, a page at a time.
+
+        Pass a page's `cursor` to get the next one; it is None on the last.
+        """
+        more = {"limit": limit, "cursor": cursor, "include_superseded": include_superseded}
+        return self._asked(q.List, r.Page, {**more, "what": what}, which)
+
+    def get(self, id: str, **when: Unpack[When]) -> r.Shown:  # noqa: A002  the word callers use
+        """One item by its id. An old version is answered as itself, and names the current one."""
+        return self._asked(q.Get, r.Shown, {"id": id}, when)
+
+    def history(self, id: str, **when: Unpack[When]) -> r.Versions:  # noqa: A002
+        """An item's life: all its versions, root first, and every event about any of them."""
+        return self._asked(q.History, r.Versions, {"id": id}, when)
+
+    def events(
+        self,
+        *,
+        after: int = 0,
+        since: As_of | None = None,
+        types: Several = None,
+        about: str | None = None,
+        limit: int = 100,
+        newest: bool = False,
+        **when: Unpack[When],
+    ) -> r.Told:
+        """What happened, oldest first: `after` a position, `since` a time, of some `types`, `about`
+        an item. `newest` gives the last ones. Any event's id can be undone."""
+        more = {
+            "after": after,
+            "since": as_moment(since, "since"),
+            "types": many(types, "types"),
+            "about": about,
+            "limit": limit,
+            "newest": newest,
+        }
+        return self._asked(q.Events, r.Told, more, when)
+
+    def diff(self, start: As_of, end: As_of | None = None, **when: Unpack[When]) -> r.Differences:
+        """What was learned, changed and forgotten between two moments (`end` left out: now)."""
+        more = {"start": as_moment(start, "start"), "end": as_moment(end, "end")}
+        return self._asked(q.Diff, r.Differences, more, when)
+
+    def stats(self, *, store: bool = False, **when: Unpack[When]) -> r.Figures:
+        """Figures of the container, or of the whole `store`."""
+        return self._asked(q.Stats, r.Figures, {"store": store}, when)
+
+    def jobs(self, *, limit: int = 100, **when: Unpack[When]) -> r.JobList:
+        """What is still to be derived, what failed and why, what waits for a person."""
+        return self._asked(q.Jobs, r.JobList, {"limit": limit}, when)
+
+    def containers(
+        self, *, limit: int = 1000, cursor: str | None = None, **when: Unpack[When]
+    ) -> r.ContainerList:
+        """The containers of the store, a page at a time."""
+        return self._asked(q.Containers, r.ContainerList, {"limit": limit, "cursor": cursor}, when)
+
+    # --- inside
+
+    def _asked(
+        self, kind: type[q.Read], want: type[W], more: Mapping[str, Any], which: Mapping[str, Any]
+    ) -> W:
+        given: dict[str, Any] = {**more, "container": self._container}
+        conditions = dict(which)
+        for name in q.Read.__struct_fields__:
+            if name in conditions:
+                given[name] = conditions.pop(name)
+        given["as_of"] = self._moment(given.get("as_of"))
+        given["valid_at"] = as_time(given.get("valid_at"), "valid_at")
+        if "filters" in kind.__struct_fields__:
+            given["filters"] = self._filters(conditions, self._scope)
+        elif conditions:
+            raise InvalidInput(
+                f"{next(iter(conditions))} is not something to ask {kind.__name__.lower()} with",
+                field=next(iter(conditions)),
+            )
+        return self._answer(convert(kind, given), want)
+
+    def _moment(self, as_of: As_of | None) -> str | None:
+        if self._as_of is None:
+            return as_moment(as_of, "as_of")
+        if as_of is not None:
+            raise InvalidInput(
+                f"this handle answers as of {self._as_of}: ask the memory for another moment",
+                field="as_of",
+            )
+        return self._as_of
+
+    def _filters(self, conditions: Mapping[str, Any], within: q.Scope) -> q.Filters:
+        """Filters from conditions, within a scope."""
+        given = dict(conditions)
+        for name in ("what", "kinds", "tags"):
+            if name in given:
+                given[name] = many(given[name], name)
+        for name in ("since", "until"):
+            if name in given:
+                given[name] = as_time(given[name], name)
+        given["metadata"] = dict(given.get("metadata") or {})
+        given["scope"] = _over(given.get("scope"), within)
+        return convert(q.Filters, given)
+
+    def _scoped(self, scope: ScopeLike) -> q.Scope:
+        """A call's scope over the handle's own."""
+        return _over(scope, self._scope)
+
+    def _answer(self, request: q.Request, want: type[W]) -> W:
+        reply = self.call(request)
+        assert isinstance(reply, want), f"{type(request).__name__} got {type(reply).__name__}"
+        return reply
+
+
+class Moment(Reading):
+    """The memory as it was known at one moment: made by `Memory.as_of`, only for reading.
+
+    What was forgotten since stays hidden here too.
+    """
+
+
+def _over(scope: ScopeLike, within: q.Scope) -> q.Scope:
+    """A scope, with what it leaves open taken from another one."""
+    if scope is None:
+        return within
+    over = as_scope(scope)
+    names = [name for name in q.Scope.__struct_fields__ if getattr(over, name) is None]
+    return msgspec.structs.replace(over, **{name: getattr(within, name) for name in names})
+
+
+def many(value: Several, field: str) -> tuple[str, ...]:
+    """One or several; a single text is one entry, not its letters."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, Mapping | bytes) or not isinstance(value, Iterable):
+        raise InvalidInput(
+            f"{field} must be text or a list of it, not {kind_of(value)}", field=field
+        )
+    return tuple(value)

@@ -1,0 +1,436 @@
+"""What a store answers: one struct for each kind of reply. Their JSON is the `--json` of the CLI.
+
+Times are RFC 3339 in UTC with microseconds, or as exact as they were said. No reply holds elapsed
+times or anything else that differs between two askings of the same thing.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True, tag_field="reply", tag=True):
+    """Base of all replies."""
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of what replies are made of."""
+
+
+# --- writing
+
+Status = Literal["written", "replaced", "seen again", "unchanged", "refused", "done"]
+
+
+class Item(Part, frozen=True, kw_only=True):
+    """What became of one item of a write, in the order sent."""
+
+    status: Status
+    kind: str
+    id: str | None = None
+    event: str | None = None
+    caller_id: str | None = None
+    facts: tuple[str, ...] = ()
+    pending: bool = False
+    """Facts are still to be derived from it."""
+    current: str | None = None
+    """The present version, when an older one was named."""
+    code: str | None = None
+    field: str | None = None
+    message: str | None = None
+
+
+class Written(Reply, frozen=True, kw_only=True):
+    """`position` is the container's last position after the write: pass it as `at_least`."""
+
+    container: str
+    group: str | None
+    position: int
+    items: tuple[Item, ...]
+    pending: int = 0
+    refused: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class Hidden(Part, frozen=True, kw_only=True):
+    """One item that a forgetting hides, a restoring shows, or an erasing destroys."""
+
+    id: str
+    kind: str
+    text: str | None = None
+
+
+class Forgot(Reply, frozen=True, kw_only=True):
+    """Also the answer to restore. `events` are what can be undone; `count` is of `items`."""
+
+    container: str
+    group: str | None
+    position: int
+    events: tuple[str, ...]
+    items: tuple[Hidden, ...]
+    count: int
+    masked: int = 0
+    """Spans of source text blacked out (or shown again)."""
+    dry_run: bool = False
+    notes: tuple[str, ...] = ()
+
+
+class Erased(Reply, frozen=True, kw_only=True):
+    container: str
+    position: int
+    event: str | None
+    items: tuple[Hidden, ...]
+    bodies: int
+    """Pieces of text destroyed."""
+    stands_in: tuple[str, ...] = ()
+    """Ids of items not erased that hold the same bytes."""
+    compaction: Literal["none", "pending", "done"] = "none"
+    dry_run: bool = False
+    notes: tuple[str, ...] = ()
+
+
+class Change(Part, frozen=True, kw_only=True):
+    """One row of a view before and after: what an undo does, or what a diff found."""
+
+    view: str
+    id: str
+    change: Literal["appears", "disappears", "changes"]
+    text: str | None = None
+    fields: tuple[str, ...] = ()
+    """Names of what changed."""
+
+
+class Undid(Reply, frozen=True, kw_only=True):
+    container: str
+    position: int
+    event: str | None
+    """The undoing itself: undo it to take the undo back."""
+    dropped: tuple[str, ...]
+    returned: tuple[str, ...] = ()
+    """Events that hold again, when an undo was undone."""
+    dependents: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
+    refolded: int = 0
+    dry_run: bool = False
+    notes: tuple[str, ...] = ()
+
+
+# --- reading
+
+
+class Source(Part, frozen=True, kw_only=True, omit_defaults=True):
+    """Where a text came from. `start` and `end` are characters of the document or message."""
+
+    id: str
+    kind: str
+    caller_id: str | None = None
+    title: str | None = None
+    address: str | None = None
+    conversation: str | None = None
+    role: str | None = None
+    speaker: str | None = None
+    time: str | None = None
+    start: int | None = None
+    end: int | None = None
+
+
+class Standing(Part, frozen=True, kw_only=True, omit_defaults=True):
+    """Whether a fact holds: `current`, `superseded` (ended by another), `corrected` (was wrong),
+    `ended` (its time is over), `expired`, `forgotten`."""
+
+    state: str
+    by: str | None = None
+    at: str | None = None
+
+
+class View(Part, frozen=True, kw_only=True, omit_defaults=True):
+    """An item as it stands at the moment asked for."""
+
+    id: str
+    kind: str
+    text: str
+    fact_kind: str | None = None
+    standing: Standing | None = None
+    root: str | None = None
+    current: str | None = None
+    supersedes: tuple[str, ...] = ()
+    valid_from: str | None = None
+    valid_to: str | None = None
+    expires_at: str | None = None
+    said_at: str | None = None
+    recorded_at: str | None = None
+    subject: str | None = None
+    attribute: str | None = None
+    value: str | None = None
+    title: str | None = None
+    address: str | None = None
+    media: str | None = None
+    conversation: str | None = None
+    role: str | None = None
+    speaker: str | None = None
+    caller_id: str | None = None
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] = {}
+    scope: dict[str, str] = {}
+    sources: tuple[Source, ...] = ()
+    status: str | None = None
+    """For a document or message: `ready`, `pending`, `failed`, `parked` (deriving of facts)."""
+    status_note: str | None = None
+    event: str | None = None
+    """The event that brought it."""
+
+
+class Hit(Part, frozen=True, kw_only=True, omit_defaults=True):
+    """`also` holds ids of near-duplicates that this hit stands for."""
+
+    id: str
+    kind: str
+    text: str
+    score: float
+    signals: dict[str, float]
+    standing: Standing
+    sources: tuple[Source, ...] = ()
+    valid_from: str | None = None
+    valid_to: str | None = None
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] = {}
+    also: tuple[str, ...] = ()
+
+
+class Moment(Part, frozen=True, kw_only=True, omit_defaults=True):
+    """The moment a read was answered for."""
+
+    position: int
+    as_of: str | None = None
+    valid_at: str | None = None
+    zone: str | None = None
+    """Named when a time without an offset was read in the container's zone."""
+
+
+class Found(Reply, frozen=True, kw_only=True):
+    container: str
+    query: str
+    hits: tuple[Hit, ...]
+    moment: Moment
+    filters: dict[str, Any] = {}
+    notes: tuple[str, ...] = ()
+
+
+class Line(Part, frozen=True, kw_only=True):
+    id: str
+    text: str
+    tokens: int
+
+
+class Packed(Reply, frozen=True, kw_only=True):
+    """`text` is ready to be put before a model: one line a hit, dated and cited by id."""
+
+    container: str
+    query: str
+    text: str
+    tokens: int
+    budget: int
+    lines: tuple[Line, ...]
+    moment: Moment
+    notes: tuple[str, ...] = ()
+
+
+class Page(Reply, frozen=True, kw_only=True):
+    container: str
+    items: tuple[View, ...]
+    total: int
+    limit: int
+    has_more: bool
+    cursor: str | None
+    moment: Moment
+    notes: tuple[str, ...] = ()
+
+
+class Shown(Reply, frozen=True, kw_only=True):
+    container: str
+    item: View
+    moment: Moment
+
+
+class EventView(Part, frozen=True, kw_only=True, omit_defaults=True):
+    """One event with its texts; `withheld` when what it says is forgotten or erased."""
+
+    id: str
+    position: int
+    type: str
+    recorded_at: str
+    group: str | None = None
+    actor: str = "person"
+    causes: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
+    texts: dict[str, Any] = {}
+    data: dict[str, Any] = {}
+    undone_by: str | None = None
+    withheld: str | None = None
+
+
+class Told(Reply, frozen=True, kw_only=True):
+    """Events, oldest first. `next` is the `after` of the next page, None at the end."""
+
+    container: str
+    events: tuple[EventView, ...]
+    next: int | None
+    moment: Moment
+
+
+class Versions(Reply, frozen=True, kw_only=True):
+    """An item's life: its versions, root first, and all events about any of them."""
+
+    container: str
+    id: str
+    current: str | None
+    versions: tuple[View, ...]
+    events: tuple[EventView, ...]
+    moment: Moment
+
+
+class Differences(Reply, frozen=True, kw_only=True):
+    """What the memory learned, changed and forgot between two moments."""
+
+    container: str
+    start: Moment
+    end: Moment
+    learned: tuple[Change, ...]
+    changed: tuple[Change, ...]
+    gone: tuple[Change, ...]
+    notes: tuple[str, ...] = ()
+
+
+class Job(Part, frozen=True, kw_only=True, omit_defaults=True):
+    source: str
+    kind: str
+    state: str
+    attempts: int = 0
+    why: str | None = None
+    retry_at: str | None = None
+
+
+class JobList(Reply, frozen=True, kw_only=True):
+    container: str
+    pending: int
+    failed: int
+    parked: int
+    jobs: tuple[Job, ...]
+    moment: Moment
+    notes: tuple[str, ...] = ()
+
+
+class ContainerInfo(Part, frozen=True, kw_only=True, omit_defaults=True):
+    name: str
+    id: str
+    zone: str
+    position: int
+    head: str
+    counts: dict[str, int] = {}
+    """documents, messages, passages, facts (current), versions, forgotten, pending."""
+    last_recorded_at: str | None = None
+
+
+class ContainerList(Reply, frozen=True, kw_only=True):
+    containers: tuple[ContainerInfo, ...]
+    total: int
+    has_more: bool
+    cursor: str | None
+
+
+class Figures(Reply, frozen=True, kw_only=True):
+    """`views` maps a view's name to its version; sizes in bytes."""
+
+    container: str | None
+    containers: int
+    info: tuple[ContainerInfo, ...]
+    events: int
+    log_bytes: int
+    view_bytes: int
+    views: dict[str, int]
+    read_only: str | None = None
+    """Why the store takes no writes, when it does not."""
+    compaction: str = "none"
+
+
+class Finding(Part, frozen=True, kw_only=True):
+    container: str
+    position: int
+    problem: str
+
+
+class Verified(Reply, frozen=True, kw_only=True):
+    ok: bool
+    events: int
+    bodies: int
+    erased: int
+    head: str | None
+    """Keep it elsewhere and pass it as `expect` later."""
+    expected: bool | None
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
+
+
+class Sealed(Reply, frozen=True, kw_only=True):
+    """The head to keep elsewhere; `containers` were hashed into it."""
+
+    head: str
+    containers: int
+
+
+class Accepted(Reply, frozen=True, kw_only=True):
+    """The last recorded time, after which the store goes on although the clock is behind it."""
+
+    recorded_at: str
+
+
+class Rebuilt(Reply, frozen=True, kw_only=True):
+    views: dict[str, int]
+    events: int
+    equal: bool
+    """Whether the new rows equal the ones they replaced."""
+    notes: tuple[str, ...] = ()
+
+
+class Replayed(Reply, frozen=True, kw_only=True):
+    at: Moment
+    events: int
+    containers: int
+    rows: dict[str, int]
+    agrees: bool | None
+    """None when not asked to compare."""
+    differences: tuple[str, ...] = ()
+    to: str | None = None
+
+
+class Failure(Reply, frozen=True, kw_only=True):
+    """An error crossing the socket; raised again as itself on the other side."""
+
+    code: str
+    message: str
+    field: str | None = None
+    ids: tuple[str, ...] = ()
+
+
+AnyReply = (
+    Written
+    | Forgot
+    | Erased
+    | Undid
+    | Found
+    | Packed
+    | Page
+    | Shown
+    | Told
+    | Versions
+    | Differences
+    | JobList
+    | ContainerList
+    | Figures
+    | Verified
+    | Sealed
+    | Accepted
+    | Rebuilt
+    | Replayed
+    | Failure
+)

@@ -1,0 +1,314 @@
+"""What can be asked of a store: one struct for each command and each question.
+
+The library, the socket and later REST and MCP all build these; an engine answers them with a struct
+of `replies.py`. Texts, ids and times are as a person writes them; `inputs.py` checks them.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+
+class Scope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Who inside a container an item belongs to; a read with a scope sees only what matches it."""
+
+    user: str | None = None
+    agent: str | None = None
+    run: str | None = None
+    session: str | None = None
+
+
+What = Literal["fact", "passage", "message", "document"]
+FactKindName = Literal["fact", "preference", "episode", "procedure"]
+RoleName = Literal["user", "assistant", "system", "tool"]
+MediaName = Literal["text", "markdown", "code", "json"]
+
+
+class Filters(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """Conditions that an item must meet, all of them, before anything is ranked.
+
+    `what` and `kinds` are any-of, `tags` all-of, `metadata` equality for each key. `source` is the
+    id of a document, message or conversation, a caller's id, or a conversation's name. `since` and
+    `until` bound the item's own time [since, until): for a fact when it began to hold, for the rest
+    when it was said. A day given for `until` is included whole.
+    """
+
+    what: tuple[What, ...] = ()
+    kinds: tuple[FactKindName, ...] = ()
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] = {}
+    scope: Scope = Scope()
+    source: str | None = None
+    since: str | None = None
+    until: str | None = None
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, tag=True, forbid_unknown_fields=True):
+    """Base of all requests: the container's name as the caller writes it."""
+
+    container: str = "default"
+
+
+class Write(Request, frozen=True, kw_only=True, tag=True):
+    """Base of all commands. `key` is the idempotency key: the same key and request get the same
+    answer, the same key with another request is refused. `unless_after` makes the command fail as
+    stale if anything about the items it touches happened after that position."""
+
+    key: str | None = None
+    scope: Scope = Scope()
+    unless_after: int | None = None
+
+
+class Read(Request, frozen=True, kw_only=True, tag=True):
+    """Base of all questions. `as_of` is a time, `@position` or an event id (inclusive); `valid_at`
+    a time. `at_least` waits until the views have reached that position."""
+
+    as_of: str | None = None
+    valid_at: str | None = None
+    include_forgotten: bool = False
+    at_least: int | None = None
+
+
+# --- commands
+
+
+class NewFact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A statement to be remembered word for word."""
+
+    text: str
+    kind: FactKindName = "fact"
+    id: str | None = None
+    said_at: str | None = None
+    valid_from: str | None = None
+    valid_to: str | None = None
+    expires_at: str | None = None
+    subject: str | None = None
+    attribute: str | None = None
+    value: str | None = None
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] = {}
+
+
+class NewDocument(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """A text to be kept verbatim. `id` is the caller's own: sent again, it replaces."""
+
+    text: str
+    id: str | None = None
+    title: str | None = None
+    address: str | None = None
+    media: MediaName = "text"
+    said_at: str | None = None
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] = {}
+
+
+class NewMessage(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """One message. `time` is when it was said; `name` the speaker's."""
+
+    content: str
+    role: RoleName = "user"
+    id: str | None = None
+    name: str | None = None
+    time: str | None = None
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] = {}
+
+
+class Remember(Write, frozen=True, kw_only=True, tag=True):
+    """`infer` true keeps the text as a note from which facts are derived; false takes it as a fact."""
+
+    facts: tuple[NewFact, ...]
+    infer: bool = False
+
+
+class Ingest(Write, frozen=True, kw_only=True, tag=True):
+    """`infer` false takes each whole text as one fact besides keeping it."""
+
+    documents: tuple[NewDocument, ...]
+    infer: bool = True
+
+
+class AddMessages(Write, frozen=True, kw_only=True, tag=True):
+    messages: tuple[NewMessage, ...]
+    conversation: str = "default"
+    infer: bool = True
+
+
+class Update(Write, frozen=True, kw_only=True, tag=True):
+    """A new wording for a fact's chain (fact ids), or only other tags (any item).
+
+    With `text` the chain gets a new version; `corrects` says the old one was wrong all along.
+    `add_tags` and `remove_tags` edit tags in place.
+    """
+
+    id: str
+    text: str | None = None
+    corrects: bool = False
+    said_at: str | None = None
+    valid_from: str | None = None
+    valid_to: str | None = None
+    expires_at: str | None = None
+    metadata: dict[str, Any] | None = None
+    add_tags: tuple[str, ...] = ()
+    remove_tags: tuple[str, ...] = ()
+
+
+class Forget(Write, frozen=True, kw_only=True, tag=True):
+    """`ids` of facts, documents, messages or events (all that the event brought in); or `filters`
+    (never empty), or a `query`, whose hits are forgotten up to `limit`."""
+
+    ids: tuple[str, ...] = ()
+    filters: Filters | None = None
+    query: str | None = None
+    limit: int = 100
+    reason: str | None = None
+    dry_run: bool = False
+
+
+class Restore(Write, frozen=True, kw_only=True, tag=True):
+    ids: tuple[str, ...]
+
+
+class Erase(Write, frozen=True, kw_only=True, tag=True):
+    ids: tuple[str, ...]
+    dry_run: bool = False
+    wait: bool = True
+    """Answer after the compaction rather than before it."""
+
+
+class Undo(Write, frozen=True, kw_only=True, tag=True):
+    """`id` is an event (`ev_…`) or a group (`grp_…`)."""
+
+    id: str
+    dry_run: bool = False
+    cascade: bool = False
+
+
+class Configure(Write, frozen=True, kw_only=True, tag=True):
+    """Make a container, or set its time zone."""
+
+    zone: str | None = None
+
+
+class RemoveDocument(Write, frozen=True, kw_only=True, tag=True):
+    """The document no longer exists at its source; `id` is its id or the caller's."""
+
+    id: str
+
+
+# --- questions
+
+
+class Search(Read, frozen=True, kw_only=True, tag=True):
+    query: str
+    limit: int = 10
+    filters: Filters = Filters()
+    include_superseded: bool = False
+
+
+class Context(Read, frozen=True, kw_only=True, tag=True):
+    """`budget` in tokens (about four characters each)."""
+
+    query: str
+    budget: int = 1200
+    filters: Filters = Filters()
+
+
+class List(Read, frozen=True, kw_only=True, tag=True):
+    """Oldest first, by id; `cursor` is what the last page gave."""
+
+    what: What = "fact"
+    limit: int = 100
+    cursor: str | None = None
+    filters: Filters = Filters()
+    include_superseded: bool = False
+
+
+class Get(Read, frozen=True, kw_only=True, tag=True):
+    id: str
+
+
+class History(Read, frozen=True, kw_only=True, tag=True):
+    id: str
+
+
+class Events(Read, frozen=True, kw_only=True, tag=True):
+    """Events after position `after`, oldest first; `types` are names such as `fact remembered`.
+    `since` is a time or `@position`. `about` is an item's id."""
+
+    after: int = 0
+    since: str | None = None
+    types: tuple[str, ...] = ()
+    about: str | None = None
+    limit: int = 100
+    newest: bool = False
+    """The last `limit` ones instead of the first."""
+
+
+class Diff(Read, frozen=True, kw_only=True, tag=True):
+    """`start` and `end` are moments as for `as_of`; `end` left out is now."""
+
+    start: str
+    end: str | None = None
+
+
+class Jobs(Read, frozen=True, kw_only=True, tag=True):
+    limit: int = 100
+
+
+class Containers(Read, frozen=True, kw_only=True, tag=True):
+    limit: int = 1000
+    cursor: str | None = None
+
+
+class Stats(Read, frozen=True, kw_only=True, tag=True):
+    """Figures of one container, or of the whole store with `store`."""
+
+    store: bool = False
+
+
+# --- store matters
+
+
+class Verify(Request, frozen=True, kw_only=True, tag=True):
+    expect: str | None = None
+
+
+class Rebuild(Request, frozen=True, kw_only=True, tag=True):
+    """Fold the named views anew beside the live ones; none named means all."""
+
+    views: tuple[str, ...] = ()
+
+
+class Replay(Request, frozen=True, kw_only=True, tag=True):
+    """Build the store as it was at `at`, in the new folder `to` when given, and compare it with
+    as-of reads of the live one when `verify`."""
+
+    at: str
+    to: str | None = None
+    verify: bool = True
+
+
+class Seal(Request, frozen=True, kw_only=True, tag=True):
+    """Hash all chain heads together and answer with the head to keep elsewhere."""
+
+
+class AcceptClock(Request, frozen=True, kw_only=True, tag=True):
+    """Accept that the clock was set back: go on writing after the log's last time."""
+
+
+Command = (
+    Remember | Ingest | AddMessages | Update | Forget | Restore | Erase | Undo | Configure
+    | RemoveDocument
+)
+Question = (
+    Search | Context | List | Get | History | Events | Diff | Jobs | Containers | Stats
+)
+StoreRequest = Verify | Rebuild | Replay | Seal | AcceptClock
+AnyRequest = Command | Question | StoreRequest

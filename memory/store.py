@@ -1,0 +1,69 @@
+"""Opening a store: its log, its views and the engine over both. The caller holds the owner lock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+from lmdb import _envid
+
+from rewound.eventlog.clock import Clock
+from rewound.eventlog.ids import IdSource
+from rewound.eventlog.lmdb_log import LmdbLog
+from rewound.memory.engine import Engine
+from rewound.memory.place import Layout
+from rewound.projections.views import Views
+
+
+class Store:
+    """An open store; `close` finishes what is under way and lets go of every file."""
+
+    def __init__(self, layout: Layout, *, clock: Clock, ids: IdSource) -> None:
+        with ExitStack() as opened:
+            log = self._log = LmdbLog(layout.log, clock=clock, ids=ids)
+            opened.callback(log.close)
+            views = self._views = Views(layout.views, log)
+            opened.callback(views.close)
+            self.engine = Engine(
+                log,
+                views,
+                clock=clock,
+                ids=ids,
+                accepted_us=layout.accepted_clock_us(),
+                accept=layout.accept_clock,
+                upkeep=self._upkeep,
+            )
+            opened.callback(self.engine.close)
+            self._opened = opened.pop_all()
+
+    def drop_in_child(self) -> None:
+        """In a forked child: let go of the parent's locks, or they would outlive it."""
+        for environment in (self._log.environment, self._views.environment):
+            environment._files.close()
+        _open_again_in_child()
+
+    def _upkeep(self) -> None:
+        """Free what readers that died (other processes looking on) still hold."""
+        self._log.reader_check()
+        self._views.environment.reader_check()
+
+    def close(self) -> None:
+        self._opened.close()
+
+
+def _open_again_in_child() -> None:
+    """Let a forked child open the files that its parent had open at the fork.
+
+    py-lmdb refuses to open a file twice in one process, and counts what was inherited. That cannot
+    be closed here: it would free reader slots of the parent, and hangs when a commit was under way
+    at the fork. But it is never used here, nor closed, and the locks that the rule protects
+    (fcntl's) are not inherited. So the child's files get identities of their own in py-lmdb's list.
+    """
+    identify: Callable[[Any, bool], tuple[Any, ...]] = _envid.env_keys
+
+    def identify_here(path: Any, subdir: bool) -> tuple[Any, ...]:
+        return tuple((os.getpid(), key) for key in identify(path, subdir))
+
+    _envid.env_keys = identify_here

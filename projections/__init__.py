@@ -1,0 +1,1 @@
+"""Views folded from the log, and the queries over them."""

@@ -1,0 +1,63 @@
+"""The list of views, and which of their databases are the live ones."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from rewound.projections.containers import CONTAINERS
+from rewound.projections.documents import DOCUMENTS, PASSAGES
+from rewound.projections.facts import FACTS
+from rewound.projections.hidden import HIDDEN, MASKS
+from rewound.projections.jobs import JOBS
+from rewound.projections.messages import MESSAGES
+from rewound.projections.view import View
+
+VIEWS: tuple[View, ...] = (CONTAINERS, DOCUMENTS, MESSAGES, PASSAGES, FACTS, HIDDEN, MASKS, JOBS)
+WORDS = "words"
+UNDOS = "undos"
+VERSIONS = {view.name: view.version for view in VIEWS} | {WORDS: 1, UNDOS: 1}
+"""Every view by name, with the version of its code. Raise it when a fold or a row changes."""
+
+PARTS = {WORDS: ("postings", "columns", "contents"), UNDOS: ("undos", "positions")}
+"""Views that are made of several databases (the rest have one of their own name)."""
+
+_TOGETHER = frozenset({"documents", "messages", "passages", "facts", WORDS, "hidden", "masks"})
+"""Rows hold numbers of the index, and the index holds what is hidden."""
+
+
+class Live(msgspec.Struct, array_like=True):
+    """The environment's one meta row.
+
+    `sequence` is the log's store-wide sequence folded so far, `writes` numbers write transactions,
+    `names` maps a view to (version, generation) of its databases.
+    """
+
+    sequence: int = 0
+    writes: int = 0
+    generation: int = 0
+    names: dict[str, tuple[int, int]] = {}
+
+    def database(self, view: str, part: str | None = None) -> str:
+        """A database's name: `facts.v1.3` is version 1, generation 3."""
+        version, generation = self.names[view]
+        return f"{part or view}.v{version}.{generation}"
+
+    def databases(self) -> list[str]:
+        return [
+            self.database(view, part)
+            for view in sorted(self.names)
+            for part in PARTS.get(view, (view,))
+        ]
+
+
+def together(names: Iterable[str]) -> frozenset[str]:
+    """The views that must be rebuilt when those named are; all of them when none is named."""
+    chosen = frozenset(names)
+    unknown = chosen - VERSIONS.keys()
+    if unknown:
+        raise KeyError(sorted(unknown)[0])
+    if not chosen:
+        return frozenset(VERSIONS)
+    if UNDOS in chosen:
+        return frozenset(VERSIONS)  # what holds decides every row
+    return chosen | _TOGETHER if chosen & _TOGETHER else chosen

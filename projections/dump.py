@@ -1,0 +1,131 @@
+"""The present state of a container in plain values: what the laws compare.
+
+Present state is the rows open now, without system times, positions and checkpoints; bodies are
+resolved to what they say, and to None once erased.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from rewound.eventlog.bodies import Place
+from rewound.eventlog.ids import Kind, Ref, show
+from rewound.eventlog.instants import MAX_US, Instant
+from rewound.projections.documents import DocumentRow, PassageRow
+from rewound.projections.facts import FactRow
+from rewound.projections.hidden import place_of
+from rewound.projections.jobs import JobRow
+from rewound.projections.messages import MessageRow
+from rewound.projections.reader import ContainerView
+
+Plain = dict[str, Any]
+
+
+def present(view: ContainerView, at: int | None = None) -> Plain:
+    """Everything a container holds at a position (None: now), seen through nothing: hidden items
+    are there, and named in `hidden`."""
+    shown: Plain = {
+        "containers": {},
+        "documents": _shown(view, Kind.DOCUMENT, at, _document),
+        "messages": _shown(view, Kind.MESSAGE, at, _message),
+        "passages": _shown(view, Kind.PASSAGE, at, _passage),
+        "facts": _shown(view, Kind.FACT, at, _fact),
+        "hidden": sorted(str(ref) for ref, _ in view.hidden_items()),
+        "masks": {
+            _place(place_of(key)): [list(span) for span in row.spans] for key, row in view.masked()
+        },
+        "jobs": {str(source): _job(row) for source, row in view.all_jobs(at)},
+    }
+    configured = view.configured(at)
+    if configured is not None:
+        shown["containers"][show(Kind.CONTAINER, view.id)] = {
+            "name": view.text(configured.name),
+            "zone": view.text(configured.zone),
+            "removed": configured.removed,
+        }
+    return shown
+
+
+def _shown(
+    view: ContainerView, kind: Kind, at: int | None, plain: Callable[[ContainerView, Any], Plain]
+) -> Plain:
+    return {str(Ref(kind, row.id)): plain(view, row.state) for row in view.scan(kind, at)}
+
+
+def _place(place: Place) -> str:
+    return f"{place.at}:{place.slot}"
+
+
+def _said(instant: Instant | None) -> int | None:
+    return None if instant is None else instant.at
+
+
+def _common(view: ContainerView, row: DocumentRow | MessageRow | FactRow) -> Plain:
+    return {
+        "caller_id": view.text(row.caller_id),
+        "tags": list(view.tags(row.tags)),
+        "metadata": view.value(row.metadata),
+        "said_at": _said(row.said_at),
+        "scope": view.value(row.scope),
+    }
+
+
+def _document(view: ContainerView, row: DocumentRow) -> Plain:
+    return _common(view, row) | {
+        "media": row.media.name.lower(),
+        "title": view.text(row.title),
+        "address": view.text(row.address),
+        "infer": row.infer,
+        "text": "".join(view.text(piece) or "" for piece in row.pieces),
+    }
+
+
+def _message(view: ContainerView, row: MessageRow) -> Plain:
+    return _common(view, row) | {
+        "conversation": show(Kind.CONVERSATION, row.conversation),
+        "ordinal": row.ordinal,
+        "role": row.role.name.lower(),
+        "text": view.text(row.text),
+        "conversation_name": view.text(row.conversation_name),
+        "speaker": view.text(row.speaker),
+        "infer": row.infer,
+    }
+
+
+def _passage(view: ContainerView, row: PassageRow) -> Plain:
+    return {
+        "document": show(Kind.DOCUMENT, row.document),
+        "place": _place(row.body.place(0)),
+        "start": row.start,
+        "end": row.end,
+    }
+
+
+def _fact(view: ContainerView, row: FactRow) -> Plain:
+    ended = row.ended
+    return _common(view, row) | {
+        "text": view.text(row.text),
+        "kind": row.kind.name.lower(),
+        "valid_from": row.valid_from,
+        "valid_to": None if row.valid_to == MAX_US else row.valid_to,
+        "subject": view.text(row.subject),
+        "attribute": view.text(row.attribute),
+        "value": view.text(row.value),
+        "entities": view.value(row.entities),
+        "sources": [
+            [str(span.source), _place(span.place), span.start, span.end] for span in row.sources
+        ],
+        "expires_at": row.expires_at,
+        "supersedes": [show(Kind.FACT, raw) for raw in row.supersedes],
+        "ended": None
+        if ended is None
+        else {"by": show(Kind.FACT, ended.by), "at": ended.at, "corrects": ended.corrects},
+    }
+
+
+def _job(row: JobRow) -> Plain:
+    return {
+        "state": row.state.name.lower(),
+        "attempts": row.attempts,
+        "retry_at": row.retry_at,
+        "why": None if row.why is None else row.why.name.lower(),
+    }

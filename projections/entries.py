@@ -1,0 +1,148 @@
+"""Entries of the search index: what of each row can be found and filtered by.
+
+Every version of a row of facts, passages, messages and documents has one entry, numbered by an
+ordinal. An entry is found by its words (field WORDS) and narrowed by facets, which are terms of
+other fields: digests under the container's key, since a tag is as private as a text.
+"""
+
+import enum
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from rewound.eventlog.bodies import Body, keyed_digest, read_text, read_value
+from rewound.eventlog.instants import MAX_US, MIN_US
+from rewound.projections import tags as tagging
+from rewound.projections.documents import DocumentRow, PassageRow
+from rewound.projections.facts import FactRow
+from rewound.projections.messages import MessageRow
+
+WORDS = ord("w")
+TAGS = ord("t")
+METADATA = ord("m")
+SCOPE = ord("s")
+SOURCES = ord("d")
+CONVERSATIONS = ord("c")
+
+
+class StandingCode(enum.IntEnum):
+    """How a fact stands, as the index holds it."""
+
+    CURRENT = 0
+    SUPERSEDED = 1
+    CORRECTED = 2
+
+
+class Entry(NamedTuple):
+    """The numbers of one entry; times in µs."""
+
+    id: bytes
+    kind: int
+    detail: int
+    """The fact's kind, or the message's role."""
+    valid_from: int
+    valid_to: int
+    expires: int
+    standing: int
+
+
+Read = Callable[[Body], bytes | None]
+AnyRow = FactRow | PassageRow | MessageRow | DocumentRow
+
+
+def entry_of(key: bytes, state: AnyRow) -> Entry:
+    kind, raw = key[0], key[1:17]
+    match state:
+        case FactRow():
+            standing = StandingCode.CURRENT
+            if state.ended is not None:
+                corrected = state.ended.corrects
+                standing = StandingCode.CORRECTED if corrected else StandingCode.SUPERSEDED
+            expires = MAX_US if state.expires_at is None else state.expires_at
+            return Entry(raw, kind, state.kind, state.valid_from, state.valid_to, expires, standing)
+        case MessageRow() | DocumentRow():
+            said = state.recorded_at if state.said_at is None else state.said_at.at
+            detail = state.role if isinstance(state, MessageRow) else 0
+            return Entry(raw, kind, int(detail), said, MAX_US, MAX_US, StandingCode.CURRENT)
+        case PassageRow():
+            return Entry(raw, kind, 0, MIN_US, MAX_US, MAX_US, StandingCode.CURRENT)
+
+
+def body_of(state: AnyRow) -> Body | None:
+    """The body whose words find the entry (for a document, its title)."""
+    match state:
+        case FactRow() | MessageRow():
+            return state.text
+        case PassageRow():
+            return state.body
+        case DocumentRow():
+            return state.title
+
+
+def blacked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """The text with the spans blacked out, length kept, so that offsets do not move."""
+    for start, end in spans:
+        text = text[:start] + "█" * (min(end, len(text)) - start) + text[end:]
+    return text
+
+
+def words_of(state: AnyRow, read: Read, spans: Iterable[tuple[int, int]]) -> str | None:
+    """The text that is indexed, seen through its mask; None when it is erased."""
+    body = body_of(state)
+    content = None if body is None else read(body)
+    if content is None:
+        return None
+    text = blacked(read_text(content), spans)
+    if isinstance(state, PassageRow):
+        return text[state.start : state.end]
+    if isinstance(state, MessageRow) and state.speaker is not None:
+        speaker = read(state.speaker)
+        # People ask "what did Nina say about …": the name belongs to what can be found.
+        return text if speaker is None else f"{read_text(speaker)}: {text}"
+    return text
+
+
+def facets_of(state: AnyRow, key: bytes, secret: bytes, read: Read) -> dict[int, list[str]]:
+    """Field -> terms. A passage has its document's facets through its group, not its own."""
+    facets: dict[int, list[str]] = {}
+    if isinstance(state, PassageRow):
+        return {SOURCES: [state.document.hex()]}
+    names = tagging.names(state.tags, read)
+    if names:
+        facets[TAGS] = [tag_term(secret, name) for name in names]
+    metadata = _value(state.metadata, read)
+    if metadata:
+        facets[METADATA] = [metadata_term(secret, k, value) for k, value in metadata.items()]
+    scope = _value(state.scope, read)
+    if scope:
+        facets[SCOPE] = [scope_term(secret, k, value) for k, value in scope.items()]
+    if isinstance(state, FactRow):
+        if state.sources:
+            facets[SOURCES] = sorted({span.source.id.hex() for span in state.sources})
+    else:
+        facets[SOURCES] = [key[1:17].hex()]
+    if isinstance(state, MessageRow):
+        facets[CONVERSATIONS] = [state.conversation.hex()]
+    return facets
+
+
+def tag_term(secret: bytes, name: str) -> str:
+    return keyed_digest(secret, b"tag", name.encode()).hex()
+
+
+def metadata_term(secret: bytes, name: str, value: Any) -> str:
+    shown = msgspec.json.encode(value, order="deterministic")
+    return keyed_digest(secret, b"metadata", name.encode(), shown).hex()
+
+
+def scope_term(secret: bytes, name: str, value: str) -> str:
+    return keyed_digest(secret, b"scope", name.encode(), value.encode()).hex()
+
+
+def _value(body: Body | None, read: Read) -> dict[str, Any]:
+    content = None if body is None else read(body)
+    if content is None:
+        return {}
+    value: dict[str, Any] = read_value(content)
+    return value

@@ -1,0 +1,215 @@
+"""The view of facts: each row is one version, with its interval in world time.
+
+Which version of a chain is current, and where a chain begins, is not stored: a row knows only what
+it supersedes and what ended it.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from rewound.eventlog import events as e
+from rewound.eventlog.bodies import Body
+from rewound.eventlog.ids import EventId, FactId, Kind, Ref
+from rewound.eventlog.instants import MAX_US, Instant
+from rewound.eventlog.log import Recorded
+from rewound.projections import tags as tagging
+from rewound.projections import view as v
+from rewound.projections.tags import Tags
+
+
+class Ended(msgspec.Struct, frozen=True, array_like=True):
+    """What took a fact's place, from when (µs), and whether the fact had been wrong all along."""
+
+    by: FactId
+    at: int
+    corrects: bool
+    event: EventId
+
+
+class FactRow(msgspec.Struct, frozen=True, array_like=True):
+    """One version. `valid_from` and `valid_to` (µs, MAX_US when open) take the ending in."""
+
+    at: int
+    recorded_at: int
+    text: Body
+    kind: e.FactKind
+    valid_from: int
+    valid_to: int
+    stated_from: Instant | None
+    stated_to: Instant | None
+    subject: Body | None
+    attribute: Body | None
+    value: Body | None
+    entities: Body | None
+    sources: tuple[e.Span, ...]
+    caller_id: Body | None
+    tags: Tags
+    metadata: Body | None
+    said_at: Instant | None
+    expires_at: int | None
+    scope: Body | None
+    supersedes: tuple[FactId, ...]
+    ended: Ended | None
+
+
+Asserting = e.FactRemembered | e.FactExtracted | e.FactEdited
+_ASSERTING = (e.FactRemembered, e.FactExtracted, e.FactEdited)
+
+
+def fold_fact(key: bytes, contributors: Sequence[Recorded], resolve: v.Resolve) -> FactRow | None:
+    """The wording last stated, with every support's sources and the earliest ending that holds."""
+    fact = FactId(key[1:])
+    if len(contributors) == 1 and _states(contributors[0].event, fact):
+        return _row(contributors[0], (contributors[0],), contributors, fact)
+    stated = [
+        v.restated(recorded, resolve)
+        for recorded in contributors
+        if isinstance(recorded.event, e.SeenAgain) or _states(recorded.event, fact)
+    ]
+    if not stated:
+        return None
+    return _row(stated[-1], stated, contributors, fact)
+
+
+def _row(
+    last: Recorded, stated: Sequence[Recorded], contributors: Sequence[Recorded], fact: FactId
+) -> FactRow:
+    event, at = last.event, last.position
+    first = stated[0].event
+    assert isinstance(event, _ASSERTING) and isinstance(first, _ASSERTING)
+    said_at = None if isinstance(event, e.FactExtracted) else event.said_at
+    recorded_at, statement = last.envelope.recorded_at, event.statement
+    begun = statement.valid_from or said_at
+    valid_from = begun.at if begun else recorded_at
+    # Most facts have one event in their life: nothing can have ended them.
+    alone = len(contributors) == 1
+    ended = None if alone else _ending(fact, contributors)
+    return FactRow(
+        at=at,
+        recorded_at=recorded_at,
+        text=statement.text.seen_from(at),
+        kind=statement.kind,
+        valid_from=valid_from,
+        valid_to=_end(valid_from, statement.valid_to, ended),
+        stated_from=begun,
+        stated_to=statement.valid_to,
+        subject=v.absolute(statement.subject, at),
+        attribute=v.absolute(statement.attribute, at),
+        value=v.absolute(statement.value, at),
+        entities=v.absolute(statement.entities, at),
+        sources=_sources(stated),
+        caller_id=None if isinstance(event, e.FactExtracted) else v.absolute(event.caller_id, at),
+        tags=tagging.gathered(first.tags, stated[0].position, contributors),
+        metadata=None if isinstance(event, e.FactExtracted) else v.absolute(event.metadata, at),
+        said_at=said_at,
+        expires_at=None if isinstance(event, e.FactExtracted) else event.expires_at,
+        scope=v.absolute(last.envelope.scope, at),
+        supersedes=_superseded(fact, contributors),
+        ended=ended,
+    )
+
+
+def _states(event: e.Event, fact: FactId) -> bool:
+    return isinstance(event, _ASSERTING) and event.fact == fact
+
+
+def _end(valid_from: int, stated: Instant | None, ended: Ended | None) -> int:
+    """µs. A corrected fact was never true; an ended one is true until then, or never."""
+    limit = stated.at if stated else MAX_US
+    if ended is None:
+        return limit
+    return valid_from if ended.corrects else min(limit, max(valid_from, ended.at))
+
+
+def _sources(stated: Iterable[Recorded]) -> tuple[e.Span, ...]:
+    spans = dict.fromkeys(
+        span
+        for recorded in stated
+        if isinstance(recorded.event, e.FactRemembered | e.FactExtracted)
+        for span in recorded.event.sources
+    )
+    return tuple(spans)
+
+
+def _lifted(contributors: Iterable[Recorded], fact: FactId | None) -> set[EventId]:
+    """Endings that were taken back: of this fact, or (None) of any."""
+    return {
+        recorded.event.superseding
+        for recorded in contributors
+        if isinstance(recorded.event, e.FactReinstated)
+        and (fact is None or fact in recorded.event.facts)
+    }
+
+
+def _ending(fact: FactId, contributors: Sequence[Recorded]) -> Ended | None:
+    lifted = _lifted(contributors, fact)
+    for recorded in contributors:
+        event, envelope = recorded.event, recorded.envelope
+        if envelope.event_id in lifted:
+            continue
+        if isinstance(event, e.FactEdited) and fact in event.ends:
+            begun = event.statement.valid_from or event.said_at
+            at = begun.at if begun else envelope.recorded_at
+            return Ended(event.fact, at, event.corrects, envelope.event_id)
+        if isinstance(event, e.FactSuperseded) and fact in event.ends:
+            at = event.at.at if event.at else envelope.recorded_at
+            return Ended(event.by, at, event.corrects, envelope.event_id)
+    return None
+
+
+def _superseded(fact: FactId, contributors: Sequence[Recorded]) -> tuple[FactId, ...]:
+    """Whose place the fact took, the direct predecessor first, by everything that still holds.
+
+    The whole chain rather than the one before, so that a chain whose middle is undone stays one.
+    """
+    found: dict[FactId, None] = {}
+    for recorded in contributors:
+        event = recorded.event
+        if isinstance(event, e.FactEdited) and event.fact == fact:
+            found |= dict.fromkeys(event.ends)
+        elif isinstance(event, e.FactSuperseded) and event.by == fact:
+            back = {
+                raw
+                for r in contributors
+                if isinstance(r.event, e.FactReinstated)
+                and r.event.superseding == recorded.envelope.event_id
+                for raw in r.event.facts
+            }
+            found |= dict.fromkeys(raw for raw in event.ends if raw not in back)
+    return tuple(found)
+
+
+def _stated(event: e.FactRemembered | e.FactExtracted) -> list[bytes]:
+    return [Ref(Kind.FACT, event.fact).key()]
+
+
+def _edited(event: e.FactEdited) -> list[bytes]:
+    return [Ref(Kind.FACT, raw).key() for raw in (event.fact, *event.ends)]
+
+
+def _superseding(event: e.FactSuperseded) -> list[bytes]:
+    return [Ref(Kind.FACT, raw).key() for raw in (event.by, *event.ends)]
+
+
+def _reinstated(event: e.FactReinstated) -> list[bytes]:
+    return [Ref(Kind.FACT, raw).key() for raw in (event.by, *event.facts)]
+
+
+FACTS = v.View(
+    name="facts",
+    version=1,
+    state=FactRow,
+    handles={
+        e.FactRemembered: _stated,
+        e.FactExtracted: _stated,
+        e.FactEdited: _edited,
+        e.FactSuperseded: _superseding,
+        e.FactReinstated: _reinstated,
+        e.SeenAgain: v.item_of(Kind.FACT),
+        e.TagsEdited: v.item_of(Kind.FACT),
+    },
+    ignores=v.SENT.union(v.CUT, v.DERIVED, v.JUDGED, v.HIDDEN, v.NAMED, v.GRAPH, v.WRITTEN, v.KEPT),
+    births=frozenset({e.FactRemembered, e.FactExtracted}),
+    fold=fold_fact,
+)

@@ -1,0 +1,101 @@
+"""Search by words over facts, passages and messages together, with near-duplicates collapsed."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rewound.eventlog.ids import Kind, Ref
+from rewound.projections import bm25, entries
+from rewound.projections.reader import ContainerView
+from rewound.projections.selection import Criteria, Selected, select
+from rewound.projections.tokens import is_stopword, tokenize
+
+
+class Match(NamedTuple):
+    """One hit: the item, its score, its signals by name, and the items that say the same words."""
+
+    ref: Ref
+    score: float
+    signals: dict[str, float]
+    also: tuple[Ref, ...]
+
+
+def terms_of(query: str) -> list[str]:
+    """Distinct terms, sorted; function words only when there is nothing else to go by."""
+    terms = sorted(set(tokenize(query)))
+    telling = [term for term in terms if not is_stopword(term)]
+    return telling or terms
+
+
+def search(view: ContainerView, query: str, criteria: Criteria, limit: int) -> list[Match]:
+    """The best `limit` hits, best first; equal scores by id."""
+    selected = select(view, criteria)
+    terms = terms_of(query)
+    if not terms or not selected.allowed.any():
+        return []
+    columns = selected.columns
+    lists = [view.postings(entries.WORDS, term) for term in terms]
+    counted = bm25.statistics(columns.length, selected.counted)
+    ordinals, scores = bm25.score(lists, columns.length, counted, selected.allowed)
+    taken = 2 * limit + 10
+    while True:
+        best, found = bm25.top_k(scores, ordinals, columns.item, taken)
+        matches = _collapsed(view, criteria, selected, best.tolist(), found.tolist(), limit)
+        if len(matches) == limit or taken >= len(scores):
+            return matches
+        taken *= 4
+
+
+def _collapsed(
+    view: ContainerView,
+    criteria: Criteria,
+    selected: Selected,
+    ordinals: Sequence[int],
+    scores: Sequence[float],
+    limit: int,
+) -> list[Match]:
+    """Hits whose words are the same, whatever their case, punctuation and endings, as one.
+
+    A fact stands for the passage that it repeats: it has dates and a standing. The same words have
+    the same length and score, so texts are only read where both agree.
+    """
+    columns = selected.columns
+    matches: list[Match] = []
+    alike: dict[tuple[float, int], list[int]] = {}
+    for ordinal, score in zip(ordinals, scores, strict=True):
+        ref = Ref(Kind(int(columns.kind[ordinal])), columns.item[ordinal].tobytes())
+        places = alike.setdefault((score, int(columns.length[ordinal])), [])
+        for place in places:
+            match = matches[place]
+            if _words(view, match.ref, criteria) == _words(view, ref, criteria):
+                lead, other = match.ref, ref
+                if ref.kind is Kind.FACT and lead.kind is not Kind.FACT:
+                    lead, other = ref, lead
+                matches[place] = match._replace(ref=lead, also=(*match.also, other))
+                break
+        else:
+            if len(matches) < limit:
+                places.append(len(matches))
+                matches.append(Match(ref, score, {"words": score}, ()))
+    return matches
+
+
+def _words(view: ContainerView, ref: Ref, criteria: Criteria) -> list[str]:
+    return tokenize(said(view, ref, criteria) or "")
+
+
+def said(view: ContainerView, ref: Ref, criteria: Criteria) -> str | None:
+    """The item's text as of the moment, seen through its mask; None once erased."""
+    row = view.row(ref, criteria.at)
+    if row is None:
+        return None
+    state = row.state
+    match ref.kind:
+        case Kind.FACT:
+            return view.wording(state, unmasked=criteria.forgotten)
+        case Kind.MESSAGE:
+            return view.shown(ref, state.text, unmasked=criteria.forgotten)
+        case Kind.PASSAGE:
+            source = Ref(Kind.DOCUMENT, state.document)
+            text = view.shown(source, state.body, unmasked=criteria.forgotten)
+            return None if text is None else text[state.start : state.end]
+    return view.text(state.title)

@@ -1,0 +1,223 @@
+"""The views as a whole: one environment, one checkpoint, one transaction for every fold."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import lmdb
+import msgspec
+
+from rewound.eventlog import failpoints
+from rewound.eventlog.environment import Environment
+from rewound.eventlog.ids import ContainerId
+from rewound.eventlog.lmdb_errors import MapGrew
+from rewound.eventlog.log import Log, Reader, Recorded
+from rewound.projections.catalog import UNDOS, VERSIONS, VIEWS, WORDS, Live
+from rewound.projections.columns import ColumnCache, Columns, ColumnStore
+from rewound.projections.fold import Folded, Folder
+from rewound.projections.index import Index
+from rewound.projections.postings import Postings
+from rewound.projections.reader import Snapshot
+from rewound.projections.rows import Table
+
+META = "meta"
+SLICE = 2_000
+"""Events folded in one transaction when there are many: a slice bounds memory and lock time."""
+
+_MAP_BYTES = 16 << 20
+
+T = TypeVar("T")
+ViewReader = Snapshot
+__all__ = ["Folded", "ViewReader", "ViewWriter", "Views"]
+
+
+class Handles(NamedTuple):
+    """The databases of one transaction, as `live` names them."""
+
+    txn: lmdb.Transaction
+    live: Live
+    tables: dict[str, Table[Any]]
+    undos: Any
+    positions: Any
+    words: Index
+    columns: Callable[[ContainerId], Columns]
+
+
+class ViewWriter(Snapshot):
+    """The one open write of the views; it sees its own folds."""
+
+    def __init__(self, handles: Handles, log: Reader) -> None:
+        h = handles
+        super().__init__(
+            h.txn, h.tables, h.undos, h.words, log, h.live.sequence, h.positions, h.columns
+        )
+        self.handles = handles
+
+    def fold(self, recorded: Sequence[Recorded], log: Reader, *, tell: bool = False) -> Folded:
+        """Fold events just appended; the checkpoint moves to the end of `log`.
+
+        `tell` collects every row touched, before and after.
+        """
+        folded = self._folder(log).fold(recorded, tell=tell)
+        self.advance(recorded, log.sequence())
+        return folded
+
+    def fold_slice(self, slice_: Sequence[tuple[int, Recorded]], log: Reader) -> None:
+        """Fold events read back from the log, with their store-wide sequences."""
+        if slice_:
+            events = [recorded for _, recorded in slice_]
+            self._folder(log).fold(events)
+            self.advance(events, slice_[-1][0])
+
+    def _folder(self, log: Reader) -> Folder:
+        h = self.handles
+        return Folder(h.txn, h.tables, h.undos, log, h.words)
+
+    def advance(self, recorded: Iterable[Recorded], sequence: int) -> None:
+        """Move the checkpoint past events that were folded."""
+        for container, position in {r.container: r.position for r in recorded}.items():
+            self.txn.put(container, position.to_bytes(8, "big"), db=self.handles.positions)
+        self.handles.live.sequence = self._sequence = sequence
+
+
+def _next_slice(writer: ViewWriter, log: Reader) -> int:
+    slice_ = list(islice(log.all_events(writer.sequence()), SLICE))
+    writer.fold_slice(slice_, log)
+    return len(slice_)
+
+
+class Views:
+    """The views of one store over one log. Opening makes what is missing; it folds nothing."""
+
+    def __init__(
+        self, path: Path, log: Log, *, map_bytes: int = _MAP_BYTES, readonly: bool = False
+    ) -> None:
+        self.log = log
+        self.environment = Environment(
+            path,
+            [META],
+            points=failpoints.VIEWS,
+            metasync=False,
+            map_bytes=map_bytes,
+            readonly=readonly,
+        )
+        self._caches: dict[str, ColumnCache] = {}
+        if not readonly:
+            self.ensure(self.environment.write(self._name))
+
+    def _name(self, txn: lmdb.Transaction) -> Live:
+        """Name the databases of views that have none yet (all, in a new store)."""
+        live = self.read_live(txn)
+        for name in VERSIONS.keys() - live.names.keys():
+            live.names[name] = (VERSIONS[name], live.generation)
+        self.save_live(txn, live)
+        return live
+
+    def ensure(self, live: Live) -> None:
+        """Make the databases that `live` names and that are not there."""
+        for name in set(live.databases()) - set(self.environment.names()):
+            self.environment.create_database(name)
+
+    def outdated(self) -> list[str]:
+        """Views whose stored rows were folded by another version of the code: to be rebuilt."""
+        with self.environment.reading() as txn:
+            live = self.read_live(txn)
+        return [name for name, version in VERSIONS.items() if live.names[name][0] != version]
+
+    def read_live(self, txn: lmdb.Transaction) -> Live:
+        raw = txn.get(b"live", db=self.environment.db(META))
+        return Live() if raw is None else msgspec.msgpack.decode(raw, type=Live)
+
+    def save_live(self, txn: lmdb.Transaction, live: Live) -> None:
+        txn.put(b"live", msgspec.msgpack.encode(live), db=self.environment.db(META))
+
+    def handles(self, txn: lmdb.Transaction, live: Live, log: Reader, stamp: int) -> Handles:
+        """Open what `live` names, for one transaction; `stamp` numbers a write (0 for a read)."""
+        db = self.environment.db
+        tables = {view.name: Table[Any](view, db(live.database(view.name))) for view in VIEWS}
+        name = live.database(WORDS, "columns")
+        store = ColumnStore(db(name))
+        cache = self._caches.get(name)
+        if cache is None or cache.db is not store.db:  # none yet, or of the file before a rewrite
+            cache = self._caches[name] = ColumnCache(store)
+        postings = Postings(db(live.database(WORDS, "postings")))
+        contents = db(live.database(WORDS, "contents"))
+        index = Index(txn, tables, postings, store, contents, log, stamp)
+
+        def columns(container: ContainerId) -> Columns:
+            return cache.read(txn, container)
+
+        undos = db(live.database(UNDOS, "undos"))
+        positions = db(live.database(UNDOS, "positions"))
+        return Handles(txn, live, tables, undos, positions, index, columns)
+
+    @contextmanager
+    def reading(self, log: Reader | None = None) -> Iterator[ViewReader]:
+        """One snapshot of the views and, unless `log` is given, one of the log taken after it."""
+        with self.environment.reading() as txn:
+            live = self.read_live(txn)
+            if log is not None:
+                yield self._snapshot(self.handles(txn, live, log, 0), log)
+                return
+            with self.log.reading() as reader:
+                yield self._snapshot(self.handles(txn, live, reader, 0), reader)
+
+    def _snapshot(self, h: Handles, log: Reader) -> ViewReader:
+        return Snapshot(
+            h.txn, h.tables, h.undos, h.words, log, h.live.sequence, h.positions, h.columns
+        )
+
+    @contextmanager
+    def writing(self, log: Reader | None = None) -> Iterator[ViewWriter]:
+        """One write: committed on leaving without error, else as if it had not begun.
+
+        `log` is the open write of the log whose events are to be folded. Raises MapGrew when the
+        map had to grow: then the write is to be run again (`change` does).
+        """
+        with self.environment.writing() as txn:
+            live = self.read_live(txn)
+            live.writes += 1
+            if log is not None:
+                yield ViewWriter(self.handles(txn, live, log, live.writes), log)
+            else:
+                with self.log.reading() as reader:
+                    yield ViewWriter(self.handles(txn, live, reader, live.writes), reader)
+            self.save_live(txn, live)
+
+    def change(self, change: Callable[[ViewWriter, Reader], T]) -> T:
+        """Run a repeatable change as one write over a snapshot of the log, again if the map
+        grew."""
+        while True:
+            try:
+                with self.log.reading() as log, self.writing(log) as writer:
+                    return change(writer, log)
+            except MapGrew:
+                continue
+
+    def catch_up(self, progress: Callable[[int], None] | None = None) -> int:
+        """Fold what the log has and the views have not; how many events that were."""
+        folded, more = 0, SLICE
+        while more == SLICE:
+            more = self.change(_next_slice)
+            folded += more
+            if progress is not None and more:
+                progress(folded)
+        return folded
+
+    def bytes_used(self) -> int:
+        return self.environment.bytes_used()
+
+    def compact(self) -> None:
+        """Rewrite the file without bytes that are no longer referred to."""
+        self.environment.compact()
+        self.forget_columns()
+
+    def forget_columns(self) -> None:
+        """Let go of cached columns: their stamps tell versions of one database apart only."""
+        for cache in self._caches.values():
+            cache.clear()
+
+    def close(self) -> None:
+        self.environment.close()

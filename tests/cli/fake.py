@@ -1,0 +1,277 @@
+"""A store that answers what it is told to, and one sample of every reply."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from click.testing import CliRunner, Result
+
+from rewound.http.cli import main
+from rewound.http.cli_base import State
+from rewound.memory import replies as r
+
+FACT = "fact_01jdzy3m8q9v2k7x4w5e6t7y8z"
+OLD = "fact_01jdzy3m8q0000000000000000"
+DOC = "doc_01jdzy3m8q1v2k7x4w5e6t7y8z"
+MSG = "msg_01jdzy3m8q2v2k7x4w5e6t7y8z"
+EVENT = "ev_01jdzy3m8q3v2k7x4w5e6t7y8z"
+GROUP = "grp_01jdzy3m8q4v2k7x4w5e6t7y8z"
+NOW = r.Moment(position=12)
+THEN = r.Moment(position=7, as_of="2026-03-03T23:59:59.999999Z", zone="Europe/Berlin")
+
+FROM_GUIDE = r.Source(id=DOC, kind="document", title="guide.md", start=120, end=180)
+FROM_CHAT = r.Source(
+    id=MSG,
+    kind="message",
+    conversation="planning",
+    role="user",
+    speaker="Nina",
+    time="2026-03-02T10:00:00.000000Z",
+)
+CURRENT = r.Standing(state="current")
+OVER = r.Standing(state="superseded", by=FACT, at="2026-05-01T00:00:00.000000Z")
+
+VIEW = r.View(
+    id=FACT,
+    kind="fact",
+    text="Nina works at Orbit Labs.",
+    fact_kind="fact",
+    standing=CURRENT,
+    root=OLD,
+    current=FACT,
+    supersedes=(OLD,),
+    valid_from="2026-03-02",
+    recorded_at="2026-03-02T10:00:01.000000Z",
+    tags=("work",),
+    metadata={"n": 3},
+    scope={"user": "nina"},
+    sources=(FROM_GUIDE, FROM_CHAT),
+    event=EVENT,
+)
+OLD_VIEW = msgspec.structs.replace(
+    VIEW, id=OLD, text="Nina works at Harbor Foods.", standing=OVER, tags=()
+)
+TOLD = r.EventView(
+    id=EVENT,
+    position=3,
+    type="fact remembered",
+    recorded_at="2026-03-02T10:00:01.000000Z",
+    items=(FACT,),
+    texts={"text": "Nina works at Orbit Labs."},
+)
+CHANGE = r.Change(view="facts", id=FACT, change="appears", text="Nina works at Orbit Labs.")
+INFO = r.ContainerInfo(
+    name="default",
+    id="con_01jdzy3m8q5v2k7x4w5e6t7y8z",
+    zone="UTC",
+    position=12,
+    head="ab" * 32,
+    counts={"documents": 1, "facts": 2},
+    last_recorded_at="2026-03-02T10:00:01.000000Z",
+)
+
+WRITTEN = r.Written(
+    container="default",
+    group=GROUP,
+    position=12,
+    items=(r.Item(status="written", kind="fact", id=FACT, event=EVENT),),
+)
+FORGOT = r.Forgot(
+    container="default",
+    group=GROUP,
+    position=13,
+    events=(EVENT,),
+    items=(
+        r.Hidden(id=FACT, kind="fact", text="Nina works at Orbit Labs."),
+        r.Hidden(id=OLD, kind="fact", text="Nina works at Harbor Foods."),
+    ),
+    count=2,
+    masked=1,
+)
+
+SAMPLES: dict[str, r.Reply] = {
+    "Written": WRITTEN,
+    "Forgot": FORGOT,
+    "Erased": r.Erased(
+        container="default",
+        position=13,
+        event=EVENT,
+        items=FORGOT.items,
+        bodies=3,
+        stands_in=(DOC,),
+        compaction="done",
+    ),
+    "Undid": r.Undid(
+        container="default",
+        position=14,
+        event=EVENT,
+        dropped=(EVENT,),
+        changes=(msgspec.structs.replace(CHANGE, change="disappears"),),
+    ),
+    "Found": r.Found(
+        container="default",
+        query="where",
+        hits=(
+            r.Hit(
+                id=FACT,
+                kind="fact",
+                text="Nina works at Orbit Labs.",
+                score=1.25,
+                signals={"words": 1.25},
+                standing=CURRENT,
+                sources=(FROM_CHAT,),
+                valid_from="2026-03-02",
+                tags=("work",),
+            ),
+            r.Hit(
+                id=OLD,
+                kind="fact",
+                text="Nina works at Harbor Foods.",
+                score=0.5,
+                signals={"words": 0.5},
+                standing=OVER,
+                sources=(FROM_GUIDE,),
+            ),
+        ),
+        moment=THEN,
+        filters={"tags": ["work"]},
+        notes=("the limit was lowered to 1,000",),
+    ),
+    "Packed": r.Packed(
+        container="default",
+        query="where",
+        text="2026-03-02 Nina works at Orbit Labs. [fact_01]\n",
+        tokens=14,
+        budget=1200,
+        lines=(r.Line(id=FACT, text="Nina works at Orbit Labs.", tokens=14),),
+        moment=NOW,
+    ),
+    "Page": r.Page(
+        container="default",
+        items=(OLD_VIEW, VIEW),
+        total=150,
+        limit=2,
+        has_more=True,
+        cursor="abc",
+        moment=NOW,
+    ),
+    "Shown": r.Shown(container="default", item=VIEW, moment=NOW),
+    "Told": r.Told(container="default", events=(TOLD,), next=3, moment=NOW),
+    "Versions": r.Versions(
+        container="default",
+        id=FACT,
+        current=FACT,
+        versions=(OLD_VIEW, VIEW),
+        events=(TOLD,),
+        moment=NOW,
+    ),
+    "Differences": r.Differences(
+        container="default", start=THEN, end=NOW, learned=(CHANGE,), changed=(), gone=()
+    ),
+    "JobList": r.JobList(
+        container="default",
+        pending=1,
+        failed=0,
+        parked=1,
+        jobs=(
+            r.Job(source=DOC, kind="document", state="pending"),
+            r.Job(source=MSG, kind="message", state="parked", attempts=5, why="empty reply"),
+        ),
+        moment=NOW,
+    ),
+    "ContainerList": r.ContainerList(containers=(INFO,), total=1, has_more=False, cursor=None),
+    "Figures": r.Figures(
+        container="default",
+        containers=1,
+        info=(INFO,),
+        events=12,
+        log_bytes=20_480,
+        view_bytes=1_400_000,
+        views={"facts": 1, "words": 1},
+    ),
+    "Verified": r.Verified(
+        ok=True, events=12, bodies=20, erased=0, head="cd" * 32, expected=None, findings=()
+    ),
+    "Sealed": r.Sealed(head="cd" * 32, containers=2),
+    "Accepted": r.Accepted(recorded_at="2026-03-02T10:00:01.000000Z"),
+    "Rebuilt": r.Rebuilt(views={"facts": 2}, events=12, equal=True),
+    "Replayed": r.Replayed(
+        at=THEN, events=7, containers=1, rows={"facts": 2}, agrees=True, to="/tmp/then"
+    ),
+}
+"""One reply of each type, by its name."""
+
+ANSWERED_WITH = {
+    "Remember": "Written",
+    "Ingest": "Written",
+    "AddMessages": "Written",
+    "Update": "Written",
+    "Configure": "Written",
+    "RemoveDocument": "Written",
+    "Forget": "Forgot",
+    "Restore": "Forgot",
+    "Erase": "Erased",
+    "Undo": "Undid",
+    "Search": "Found",
+    "Context": "Packed",
+    "List": "Page",
+    "Get": "Shown",
+    "History": "Versions",
+    "Events": "Told",
+    "Diff": "Differences",
+    "Jobs": "JobList",
+    "Containers": "ContainerList",
+    "Stats": "Figures",
+    "Verify": "Verified",
+    "Rebuild": "Rebuilt",
+    "Replay": "Replayed",
+    "Seal": "Sealed",
+    "AcceptClock": "Accepted",
+}
+
+Answer = r.Reply | Exception | Callable[[Any], r.Reply]
+
+
+class FakeLink:
+    """Keeps what it was asked; answers with the samples unless told otherwise."""
+
+    def __init__(self, **answers: Answer) -> None:
+        self.answers = answers
+        self.requests: list[Any] = []
+        self.closed = False
+
+    def call(self, request: Any) -> r.Reply:
+        self.requests.append(request)
+        name = type(request).__name__
+        answer = self.answers.get(name, SAMPLES[ANSWERED_WITH[name]])
+        if isinstance(answer, Exception):
+            raise answer
+        return answer if isinstance(answer, r.Reply) else answer(request)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def run(
+    *args: str,
+    link: FakeLink | None = None,
+    input: bytes | str | None = None,  # noqa: A002  as CliRunner names it
+    env: dict[str, str | None] | None = None,
+) -> Result:
+    """The command line over a fake store, with nothing of this machine's settings."""
+    clean = {"REWOUND_CONFIG": None, "XDG_CONFIG_HOME": "/nowhere", "NO_COLOR": None}
+    clean |= {f"REWOUND_{name}": None for name in ("DATA", "CONTAINER", "ZONE", "JSON", "COLOR")}
+    clean |= {f"REWOUND_{name}": None for name in ("LIMIT", "PAGE", "BUDGET", "MAX_TEXT_MB")}
+    state = State(link or FakeLink())
+    return CliRunner().invoke(
+        main, list(args), obj=state, input=input, env={**clean, **(env or {})}
+    )
+
+
+def asked(*args: str, **more: Any) -> Any:
+    """The one request that a command puts to the store."""
+    link = FakeLink()
+    result = run(*args, link=link, **more)
+    assert result.exit_code == 0, result.output
+    assert len(link.requests) == 1
+    return link.requests[0]

@@ -1,0 +1,215 @@
+"""What a person sees."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from rewound.http import words
+from rewound.http.render import RENDERERS, render
+from rewound.http.render_parts import Look
+from rewound.memory import replies as r
+from tests.cli import fake
+from tests.cli.fake import SAMPLES, FakeLink, run
+
+TERMINAL = Look(color=True, width=80, terminal=True)
+
+
+def shown(reply: msgspec.Struct, look: Look = Look(), **more: Any) -> str:  # noqa: B008
+    return render(reply, look, **more)
+
+
+def test_every_reply_but_a_failure_can_be_printed() -> None:
+    replies = {reply for reply in vars(r).values() if isinstance(reply, type)}
+    asked = {reply for reply in replies if issubclass(reply, r.Reply)} - {r.Reply, r.Failure}
+    assert asked <= set(RENDERERS)
+    assert {type(sample) for sample in SAMPLES.values()} == asked
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_colour_changes_nothing_but_the_colour(name: str) -> None:
+    import re
+
+    plain = shown(SAMPLES[name], Look(width=200, terminal=True))
+    coloured = shown(SAMPLES[name], Look(color=True, width=200, terminal=True))
+    assert "\x1b" not in plain
+    stripped = re.sub("\x1b\\[[0-9;]*m", "", coloured)
+    assert [line.rstrip() for line in stripped.splitlines()] == plain.splitlines()
+
+
+def test_hits_tell_source_date_and_standing() -> None:
+    assert shown(SAMPLES["Found"]).splitlines() == [
+        "1  Nina works at Orbit Labs.",
+        "   fact · current since 2026-03-02 · score 1.25 · #work",
+        "   Nina, 2026-03-02 in “planning”",
+        f"   {fake.FACT}",
+        "",
+        "2  Nina works at Harbor Foods.",
+        f"   fact · superseded 2026-05-01 by {fake.FACT} · score 0.50",
+        "   guide.md · chars 120–180",
+        f"   {fake.OLD}",
+        "",
+        "2 hits in default · as of 2026-03-03 23:59:59 (@7) · "
+        "times without an offset read in Europe/Berlin · tags work",
+        "note: the limit was lowered to 1,000",
+    ]
+    nothing = msgspec.structs.replace(SAMPLES["Found"], hits=(), moment=fake.NOW, filters={})
+    assert shown(nothing).splitlines()[0] == "nothing found in default"
+
+
+def test_what_no_longer_holds_is_struck() -> None:
+    coloured = shown(SAMPLES["Page"], TERMINAL)
+    assert "\x1b[2;9mNina works at Harbor Foods." in coloured
+    assert "\x1b[2;9mNina works at Orbit Labs." not in coloured
+
+
+def test_a_list_is_aligned_and_ids_stand_whole_on_any_terminal() -> None:
+    lines = shown(SAMPLES["Page"]).splitlines()
+    assert lines[0].startswith(f"2026-03-02  {fake.OLD}  Nina works at Harbor")
+    assert lines[1].startswith(f"2026-03-02  {fake.FACT}  Nina works at Orbit")
+    for width in (60, 80, 100):
+        look = Look(width=width, terminal=True)
+        for name in ("Page", "Told", "Versions", "Forgot", "JobList", "Undid"):
+            text = shown(SAMPLES[name], look)
+            for id_ in (fake.FACT, fake.EVENT):
+                assert id_ in text or id_ not in shown(SAMPLES[name])
+
+
+def test_nothing_is_cut_when_a_program_reads() -> None:
+    long = "word " * 200 + "end"
+    page = msgspec.structs.replace(
+        SAMPLES["Page"], items=(msgspec.structs.replace(fake.VIEW, text=long),)
+    )
+    assert long in shown(page)
+    narrow = shown(page, Look(width=80, terminal=True))
+    assert "end" not in narrow
+    assert "…" in narrow
+    assert all(len(line) <= 80 for line in narrow.splitlines())
+
+
+def test_the_way_back_is_always_said() -> None:
+    assert f"undo with: rewound undo {fake.EVENT}" in shown(SAMPLES["Written"])
+    two = msgspec.structs.replace(fake.WRITTEN, items=fake.WRITTEN.items * 2)
+    assert f"undo all with: rewound undo {fake.GROUP}" in shown(two)
+    forgot = shown(SAMPLES["Forgot"])
+    assert f"show again with: rewound restore {fake.FACT}" in forgot
+    assert f"take the undo back with: rewound undo {fake.EVENT}" in shown(SAMPLES["Undid"])
+    assert "cannot be undone" in shown(SAMPLES["Erased"])
+    restored = shown(SAMPLES["Forgot"], verb="restored")
+    assert "2 items restored" in restored
+    assert "show again" not in restored.replace("shown again", "")
+
+
+def test_a_dry_run_says_would() -> None:
+    for name in ("Forgot", "Erased", "Undid"):
+        text = shown(msgspec.structs.replace(SAMPLES[name], dry_run=True))
+        assert "would" in text
+        assert "rewound undo" not in text
+
+
+def test_hints_lead_to_the_same_container_and_store() -> None:
+    result = run("-c", "my work", "remember", "x", "--data", "/tmp/x y")
+    hint = f"undo with: rewound undo {fake.EVENT} --data '/tmp/x y' -c 'my work'"
+    assert hint in result.stdout
+    assert run("remember", "x").stdout.endswith(f"rewound undo {fake.EVENT}\n")
+
+
+def test_refused_items_and_old_ids_say_so() -> None:
+    item = r.Item(
+        status="refused", kind="fact", field="text", code="invalid_input", message="blank"
+    )
+    old = r.Item(status="replaced", kind="fact", id=fake.OLD, current=fake.FACT, event=fake.EVENT)
+    text = shown(msgspec.structs.replace(fake.WRITTEN, items=(item, old), pending=1, refused=1))
+    assert "refused   fact" in text
+    assert "text: blank" in text
+    assert f"current version is {fake.FACT}" in text
+    assert "facts are still to be derived from 1 item: rewound jobs" in text
+
+
+def test_long_writes_are_counted() -> None:
+    items = tuple(msgspec.structs.replace(fake.WRITTEN.items[0]) for _ in range(1500))
+    text = shown(msgspec.structs.replace(fake.WRITTEN, items=items))
+    assert text.splitlines()[0] == "1,500 written"
+    assert len(text.splitlines()) < 5
+
+
+@pytest.mark.parametrize(
+    "evil",
+    [
+        "\x1b[31mred\x1b[0m",
+        "\x1b]0;title\x07",
+        "\x9b31m",
+        "back\x08space",
+        "a\rb",
+        "\u202edlrow",
+        "\u2066x",
+        "bom\ufeff",
+        "line\u2028break",
+        "[bold]markup[/bold] :smile: [link=x]y[/link]",
+    ],
+)
+def test_a_memory_cannot_move_the_terminal(evil: str) -> None:
+    view = msgspec.structs.replace(
+        fake.VIEW,
+        text=evil,
+        title=evil,
+        tags=(evil,),
+        metadata={evil: evil},
+        scope={"user": evil},
+        caller_id=evil,
+        speaker=evil,
+        sources=(msgspec.structs.replace(fake.FROM_CHAT, speaker=evil, conversation=evil),),
+    )
+    event = msgspec.structs.replace(fake.TOLD, texts={"text": evil}, data={"note": evil})
+    change = msgspec.structs.replace(fake.CHANGE, text=evil)
+    replies = [
+        r.Shown(container=evil, item=view, moment=fake.NOW),
+        msgspec.structs.replace(SAMPLES["Page"], items=(view,), container=evil, notes=(evil,)),
+        msgspec.structs.replace(SAMPLES["Told"], events=(event,)),
+        msgspec.structs.replace(SAMPLES["Differences"], learned=(change,), container=evil),
+        msgspec.structs.replace(SAMPLES["Packed"], text=evil),
+        msgspec.structs.replace(SAMPLES["Found"], filters={"tags": [evil]}, container=evil),
+        msgspec.structs.replace(
+            SAMPLES["Forgot"], items=(r.Hidden(id=fake.FACT, kind="fact", text=evil),)
+        ),
+        msgspec.structs.replace(
+            SAMPLES["ContainerList"], containers=(msgspec.structs.replace(fake.INFO, name=evil),)
+        ),
+    ]
+    for reply in replies:
+        text = shown(reply)
+        unsafe = set(text) & set("\x1b\x07\x9b\x08\r\u202e\u2066\ufeff\u2028")
+        assert not unsafe, (type(reply), unsafe)
+    if evil.startswith("[bold]"):
+        assert evil in shown(replies[0])
+
+
+def test_colour_follows_the_setting_and_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "\x1b[" not in run("search", "x").stdout
+    assert "\x1b[" in run("search", "x", "--color", "always").stdout
+    monkeypatch.setattr(
+        "click.testing._NamedTextIOWrapper.isatty", lambda self: True, raising=False
+    )
+    assert "\x1b[" in run("search", "x", env={"TERM": "xterm"}).stdout
+    assert "\x1b[" not in run("search", "x", env={"TERM": "xterm", "NO_COLOR": "1"}).stdout
+    assert "\x1b[" not in run("search", "x", env={"TERM": "dumb"}).stdout
+    assert "\x1b[" not in run("search", "x", "--color", "never", env={"TERM": "xterm"}).stdout
+
+
+def test_a_page_says_how_to_go_on() -> None:
+    result = run("list", link=FakeLink())
+    assert "2 of 150 in default" in result.stdout
+    assert "--cursor abc, or with --all" in result.stdout
+
+
+def test_words() -> None:
+    assert words.counted(1, "fact") == "1 fact"
+    assert words.counted(1203, "fact") == "1,203 facts"
+    assert words.size(512) == "512 B"
+    assert words.size(1 << 20) == "1.0 MiB"
+    assert words.cut("abcdef", 4) == "abc…"
+    assert words.day("2026-03-02T10:00:00Z") == "2026-03-02"
+    assert words.minute("2026-03-02T10:00:01.5Z") == "2026-03-02 10:00:01"
+    assert words.minute("2026-03") == "2026-03"
+    assert words.safe("a\r\nb\tc") == "a\nb\tc"
+    assert words.one_line("a\n b\u2028c") == "a b c"

@@ -1,0 +1,120 @@
+"""Facts and their versions: what they say, when they hold, what ended them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rewound.eventlog import events as e
+from rewound.eventlog.ids import FactId, Kind, Ref, show
+from rewound.eventlog.instants import Instant
+from rewound.eventlog.log import Recorded
+from tests.oracle.ledger import Ledger, place_name
+
+Row = dict[str, Any]
+
+
+def fact(ledger: Ledger, item: Ref) -> Row | None:
+    creating = (e.FactRemembered, e.FactExtracted, e.FactEdited)
+    support = ledger.asserting(item, *creating)
+    if not support:
+        return None
+    stated = ledger.stated(support[-1])
+    event, at = stated.event, stated.position
+    assert isinstance(event, creating)
+    said = None if isinstance(event, e.FactExtracted) else event.said_at
+    extras: Row = {"metadata": None, "expires_at": None, "caller_id": None}
+    if not isinstance(event, e.FactExtracted):
+        extras = {
+            "metadata": ledger.texts.value(event.metadata, at),
+            "expires_at": event.expires_at,
+            "caller_id": ledger.texts.text(event.caller_id, at),
+        }
+    ended = ended_by(ledger, FactId(item.id))
+    valid_from, valid_to = validity(ledger, stated, said, ended)
+    statement = event.statement
+    return {
+        "text": ledger.texts.text(statement.text, at),
+        "kind": statement.kind.name.lower(),
+        "valid_from": valid_from,
+        "valid_to": valid_to,
+        "subject": ledger.texts.text(statement.subject, at),
+        "attribute": ledger.texts.text(statement.attribute, at),
+        "value": ledger.texts.text(statement.value, at),
+        "entities": ledger.texts.value(statement.entities, at),
+        "sources": sources(ledger, support),
+        "tags": ledger.tags(item, *creating),
+        "scope": ledger.texts.value(stated.envelope.scope, at),
+        "said_at": said.at if said else None,
+        "supersedes": supersedes(ledger, FactId(item.id)),
+        "ended": ended,
+        **extras,
+    }
+
+
+def validity(
+    ledger: Ledger, stated: Recorded, said: Instant | None, ended: Row | None
+) -> tuple[int, int | None]:
+    assert isinstance(stated.event, e.FactRemembered | e.FactExtracted | e.FactEdited)
+    statement = stated.event.statement
+    begin = statement.valid_from or said
+    start = begin.at if begin else stated.envelope.recorded_at
+    end = statement.valid_to.at if statement.valid_to else None
+    if ended and ended["corrects"]:
+        return start, start
+    if ended:
+        cut = max(start, ended["at"])
+        end = cut if end is None else min(end, cut)
+    return start, end
+
+
+def sources(ledger: Ledger, support: list[Recorded]) -> list[list[Any]]:
+    found: list[list[Any]] = []
+    for r in support:
+        for span in getattr(ledger.stated(r).event, "sources", ()):
+            source = [str(span.source), place_name(span.place), span.start, span.end]
+            if source not in found:
+                found.append(source)
+    return found
+
+
+def ends(ledger: Ledger, fact: FactId) -> Iterator[Recorded]:
+    """Effective events that end a fact and were not lifted by a FactReinstated naming it."""
+    for r in ledger.about(Ref(Kind.FACT, fact)):
+        if isinstance(r.event, e.FactEdited | e.FactSuperseded) and fact in r.event.ends:
+            if not any(
+                isinstance(other.event, e.FactReinstated)
+                and other.event.superseding == r.envelope.event_id
+                and fact in other.event.facts
+                for other in ledger.about(Ref(Kind.FACT, fact))
+            ):
+                yield r
+
+
+def ended_by(ledger: Ledger, fact: FactId) -> Row | None:
+    for r in ends(ledger, fact):
+        event = r.event
+        if isinstance(event, e.FactEdited):
+            by, told = event.fact, event.statement.valid_from or event.said_at
+        else:
+            assert isinstance(event, e.FactSuperseded)
+            by, told = event.by, event.at
+        return {
+            "by": show(Kind.FACT, by),
+            "at": told.at if told else r.envelope.recorded_at,
+            "corrects": event.corrects,
+        }
+    return None
+
+
+def supersedes(ledger: Ledger, fact: FactId) -> list[str]:
+    """All that its edits ended, and all that it superseded and that was not reinstated."""
+    found: list[FactId] = []
+    for r in ledger.about(Ref(Kind.FACT, fact)):
+        if isinstance(r.event, e.FactEdited) and r.event.fact == fact:
+            found += r.event.ends
+        elif isinstance(r.event, e.FactSuperseded) and r.event.by == fact:
+            found += [
+                old
+                for old in r.event.ends
+                if any(other.position == r.position for other in ends(ledger, old))
+            ]
+    return [show(Kind.FACT, old) for old in dict.fromkeys(found)]

@@ -1,0 +1,206 @@
+"""The product as the law tests see it: the one place that knows how an engine is built and asked.
+
+Everything else in these tests speaks requests, replies and events.
+"""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rewound.eventlog.bodies import BodyWriter, Place, keyed_digest
+from rewound.eventlog.envelope import WORKER, Actor
+from rewound.eventlog.ids import STORE, ContainerId, Kind, Ref
+from rewound.eventlog.log import Draft, Head, Log, Recorded
+from rewound.memory import replies, requests
+from tests.oracle.compare import canonical
+from tests.oracle.fold import Dump, oracle, oracle_at
+from tests.oracle.story import CountedIds, HandClock
+from tests.property.purity import pure
+
+START_US = 1_750_000_000_000_000
+MINUTE_US = 60_000_000
+NAMES = ("alpha", "beta")
+"""The containers that these tests play with."""
+
+
+class Driver:
+    """An engine over a log, with injected clock and ids; it can be closed, opened and copied.
+
+    `durable` keeps the log in LMDB under `folder`; without it the log lives in memory and survives
+    a restart of the engine only.
+    """
+
+    def __init__(self, folder: Path, *, durable: bool, guarded: bool = True) -> None:
+        self.folder = folder
+        self.durable = durable
+        self.guarded = guarded
+        self.clock = HandClock(START_US)
+        self.ids = CountedIds()
+        self.log: Log
+        self.engine: Any
+        self._memory: Log | None = None
+        self._views = 0
+        self.open()
+
+    # --- life
+
+    def open(self) -> None:
+        from rewound.memory.engine import Engine
+
+        self.log = self._open_log()
+        self.engine = Engine(self.log, self.folder / "views", clock=self.clock, ids=self.ids)
+
+    def _open_log(self) -> Log:
+        if self.durable:
+            from rewound.eventlog.lmdb_log import LmdbLog
+
+            return LmdbLog(self.folder / "log", clock=self.clock, ids=self.ids)
+        if self._memory is None:
+            from rewound.eventlog.memory_log import MemoryLog
+
+            self._memory = MemoryLog(clock=self.clock, ids=self.ids)
+        return self._memory
+
+    def close(self) -> None:
+        self.engine.close()
+        if self.durable:
+            self.log.close()
+
+    def reopen(self) -> None:
+        self.close()
+        self.open()
+
+    def crash(self, folder: Path) -> None:
+        """Go on with the files as they lie now, as after a kill; the old engine is let go of."""
+        shutil.copytree(self.folder, folder)
+        old, log = self.engine, self.log
+        self.folder = folder
+        self.open()
+        for left in (old, log):
+            with suppress(Exception):
+                left.close()
+
+    def adopt(self, name: str, container: ContainerId) -> None:
+        """Make a container that was copied into the log known by its name, and fold it."""
+        with self.log.writing() as writer:
+            digest = keyed_digest(writer.key(STORE), b"container", name.encode())
+            writer.file(STORE, digest, Ref(Kind.CONTAINER, container))
+        self.reopen()
+
+    # --- asking
+
+    def call(self, request: requests.Request) -> Any:
+        """The reply; raises RewoundError. Runs without clock, randomness and network."""
+        with pure(self.guarded):
+            return self.engine.call(request)
+
+    def bytes_of(self, request: requests.Request) -> bytes:
+        """A reply as JSON, or the error's; what belongs to the moment of asking is left out."""
+        from rewound.eventlog.errors import RewoundError
+
+        try:
+            reply = self.call(request)
+        except RewoundError as error:
+            return msgspec.json.encode([error.code, error.field, error.message])
+        return msgspec.json.encode(without_moment(reply))
+
+    def record(self, name: str, drafts: Sequence[Draft], actor: Actor = WORKER) -> list[Recorded]:
+        """Append what a worker found out; raises RewoundError when it came too late."""
+        with pure(self.guarded):
+            return list(self.engine.record(name, drafts, actor=actor))
+
+    def writer(self) -> BodyWriter:
+        return BodyWriter(self.ids)
+
+    # --- looking inside
+
+    def container(self, name: str) -> ContainerId:
+        from rewound.memory.deciding import container_named
+
+        with self.log.reading() as reader:
+            found = container_named(reader, name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def names(self) -> list[str]:
+        """Those of `NAMES` that have a container."""
+        from rewound.memory.deciding import container_named
+
+        with self.log.reading() as reader:
+            return [name for name in NAMES if container_named(reader, name) is not None]
+
+    def now_us(self) -> int:
+        """The now of a read: the clock may stand while recorded times rise."""
+        with self.log.reading() as reader:
+            return max(self.clock.at, reader.last_recorded_at())
+
+    def events(self, name: str) -> list[Recorded]:
+        container = self.container(name)
+        with self.log.reading() as reader:
+            return list(reader.events(container))
+
+    def bodies(self, name: str) -> "Bodies":
+        return Bodies(self.log, self.container(name))
+
+    def head(self, name: str) -> Head:
+        container = self.container(name)
+        with self.log.reading() as reader:
+            return reader.head(container)
+
+    def dump(self, name: str, at: int | None = None) -> Dump:
+        """The rows open now, or at a position, from the live views."""
+        from rewound.projections import dump
+
+        container = self.container(name)
+        with self.engine.reading() as snapshot:
+            return canonical(dump.present(snapshot.container(container), at))
+
+    def oracle(self, name: str, *, by_tag: bool = False) -> Dump:
+        return canonical(oracle(self.events(name), self.bodies(name), by_tag=by_tag))
+
+    def oracle_at(self, name: str, position: int) -> Dump:
+        return canonical(oracle_at(self.events(name), self.bodies(name), position))
+
+    @contextmanager
+    def beside(self) -> Iterator["Driver"]:
+        """Another engine over the same log whose views are folded from scratch."""
+        from rewound.memory.engine import Engine
+
+        self._views += 1
+        other = object.__new__(Driver)
+        other.__dict__.update(self.__dict__)
+        other.engine = Engine(
+            self.log, self.folder / f"anew-{self._views}", clock=self.clock, ids=self.ids
+        )
+        try:
+            yield other
+        finally:
+            other.engine.close()
+
+
+class Bodies:
+    """The bodies of one container by place, read from the log each time."""
+
+    def __init__(self, log: Log, container: ContainerId) -> None:
+        self._log = log
+        self._container = container
+        self._seen: dict[Place, bytes | None] = {}
+
+    def __call__(self, place: Place) -> bytes | None:
+        if place not in self._seen:
+            with self._log.reading() as reader:
+                self._seen[place] = reader.body(self._container, place)
+        return self._seen[place]
+
+
+def without_moment(reply: replies.Reply) -> Any:
+    """A reply as plain data, less what names the moment it was asked for."""
+    plain = msgspec.to_builtins(reply)
+    if isinstance(plain, dict):
+        plain.pop("moment", None)
+    return plain

@@ -1,0 +1,340 @@
+"""Each law's check catches a mistake of the product, made here on purpose.
+
+    law          the product is changed so that                         caught by
+    1 replay     live folds leave out edits of tags                     replay_law
+    2 time       `@position` reads the present                          time_law
+    2 time       BM25 counts entries that were not there yet            time_law
+    3 undo       an undo re-folds nothing                               BeforeUndo
+    4 forget     a forgotten item is shown by its id                    forget_law
+    4 forget     nothing is blacked out in what a fact came from        forgetting_law
+    5 erase      only the first body of each event is destroyed         erase_law
+    6 isolation  a read is answered from another container              stranger_law
+    7 durability an idempotency key is not looked up                    the simulator
+    7 durability the log says it has committed, and has not             the simulator
+    8 honesty    sources whose facts are to come are not told           jobs_law
+    8 honesty    only the first document of a request is taken          honesty_law
+    9 purity     a fold asks for the time                               the guard
+    9 purity     a decider throws dice                                  the guard
+   10 chain      verify keeps what it finds in a container to itself    damage to a copy
+
+Every case runs twice: as the product is, where the check holds, and changed, where it fails.
+"""
+
+import itertools
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from rewound.eventlog import events as e
+from rewound.eventlog import verify
+from rewound.eventlog.errors import NotFound
+from rewound.eventlog.lmdb_writer import LmdbWriter
+from rewound.memory import (
+    answer_items,
+    answering,
+    answers,
+    deciding,
+    moments,
+    requests,
+    withholding,
+)
+from rewound.memory.transactions import Transactions
+from rewound.projections import bm25, fold
+from rewound.projections.reader import ContainerView
+from rewound.projections.views import ViewWriter
+from tests.property import checks
+from tests.property.driver import Driver
+from tests.property.ready import MISSING, REASON
+from tests.property.test_chain import damaged
+from tests.sim.simulator import Simulator
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=REASON)]
+
+Patch = pytest.MonkeyPatch
+NAME = "alpha"
+
+
+# --- what is done, and checked
+
+
+@contextmanager
+def opened(folder: Path, *, durable: bool = False) -> Iterator[Driver]:
+    driver = Driver(folder / "store", durable=durable)
+    try:
+        yield driver
+    finally:
+        driver.close()
+
+
+def remember(driver: Driver, *texts: str, name: str = NAME, **fields: Any) -> list[Any]:
+    facts = tuple(requests.NewFact(text=text, **fields) for text in texts)
+    return list(driver.call(requests.Remember(container=name, facts=facts)).items)
+
+
+def replay(folder: Path) -> None:
+    with opened(folder) as driver:
+        (item,) = remember(driver, "Ann likes teaq0")
+        driver.call(requests.Update(container=NAME, id=item.id, add_tags=("tagq1",)))
+        checks.replay_law(driver, NAME)
+
+
+def as_of(folder: Path) -> None:
+    with opened(folder) as driver:
+        remember(driver, "Ann likes teaq0", "Bob likes coffee", "Ann likes teaq0 with milk")
+        position = driver.head(NAME).position
+        remember(driver, "Ann likes juice", "Ann moved to townq4", "Bob likes teaq0")
+        copy = Driver(folder / "copy", durable=False)
+        try:
+            checks.time_law(driver, NAME, position, copy)
+        finally:
+            copy.close()
+
+
+def undo(folder: Path) -> None:
+    with opened(folder) as driver:
+        (item,) = remember(driver, "Ann likes teaq0")
+        edited = driver.call(requests.Update(container=NAME, id=item.id, text="Ann likes milk"))
+        before = checks.BeforeUndo(driver, NAME)
+        before.check(driver.call(requests.Undo(container=NAME, id=edited.items[0].event)))
+
+
+def forget_one(driver: Driver) -> None:
+    """A fact drawn from a message, forgotten; the message is not."""
+    message = requests.NewMessage(content="Ann likes teaq0")
+    reply = driver.call(requests.AddMessages(container=NAME, messages=(message,), infer=False))
+    driver.call(requests.Forget(container=NAME, ids=reply.items[0].facts))
+
+
+def forget(folder: Path) -> None:
+    with opened(folder) as driver:
+        forget_one(driver)
+        checks.forget_law(driver, NAME, range(1, driver.head(NAME).position + 1))
+
+
+def forgetting(folder: Path) -> None:
+    with opened(folder) as driver:
+        forget_one(driver)
+        checks.forgetting_law(driver, NAME)
+
+
+def erase(folder: Path) -> None:
+    with opened(folder, durable=True) as driver:
+        (item,) = remember(
+            driver, "Ann likes teaq0", id="callerq1", tags=("tagq1",), metadata={"noteq1": "metaq1"}
+        )
+        remember(driver, "Bob likes teaq3")
+        kept = checks.Kept()
+        kept.look(driver, NAME)
+        driver.call(requests.Erase(container=NAME, ids=(item.id,)))
+        assert kept.gone(driver, NAME) >= {"teaq0", "callerq1", "tagq1", "metaq1"}
+        checks.erase_law(driver, NAME, kept)
+
+
+def isolation(folder: Path) -> None:
+    with opened(folder) as driver:
+        remember(driver, "Ann likes teaq0")
+        remember(driver, "Bob likes teaq3", name="beta")
+        checks.stranger_law(driver, NAME, "beta")
+
+
+def durability(folder: Path) -> None:
+    simulator = Simulator(folder, 5, crash_every=4)
+    try:
+        simulator.run(60)
+    finally:
+        simulator.close()
+
+
+def jobs(folder: Path) -> None:
+    with opened(folder) as driver:
+        document = requests.NewDocument(text="Ann likes teaq0")
+        driver.call(requests.Ingest(container=NAME, documents=(document,)))
+        checks.jobs_law(driver, NAME)
+
+
+def honesty(folder: Path) -> None:
+    with opened(folder) as driver:
+        documents = tuple(requests.NewDocument(text=f"Ann likes teaq{n}") for n in range(2))
+        request = requests.Ingest(container=NAME, documents=documents)
+        checks.honesty_law(request, driver.call(request), driver)
+
+
+def purity(folder: Path) -> None:
+    with opened(folder) as driver:
+        remember(driver, "Ann likes teaq0")
+
+
+def chain(folder: Path) -> None:
+    with opened(folder, durable=True) as driver:
+        remember(driver, *(f"Ann likes teaq{n}" for n in range(9)))
+    for seed in range(12):
+        assert damaged(folder / "store", folder / f"copy-{seed}", seed), "chain: a flipped bit"
+
+
+# --- how the product is changed
+
+
+def folds_without_tag_edits(patch: Patch) -> None:
+    whole = ViewWriter.fold
+
+    def lossy(self: ViewWriter, recorded: Iterable[Any], log: Any, **more: Any) -> Any:
+        kept = [r for r in recorded if not isinstance(r.event, e.TagsEdited)]
+        return whole(self, kept, log, **more)
+
+    patch.setattr(ViewWriter, "fold", lossy)
+
+
+def positions_are_now(patch: Patch) -> None:
+    def head(view: ContainerView, text: str, now_us: int, field: str) -> moments.Point:
+        return moments.Point(view.position, now_us)
+
+    patch.setattr(moments, "_at_position", head)
+
+
+def counts_everything(patch: Patch) -> None:
+    counted = bm25.statistics
+    patch.setattr(bm25, "statistics", lambda length, mask: counted(length, np.ones_like(mask)))
+
+
+def undo_refolds_nothing(patch: Patch) -> None:
+    patch.setattr(fold, "flipped", lambda *_: [])
+
+
+def shows_what_is_forgotten(patch: Patch) -> None:
+    patch.setattr(answer_items, "_check_shown", lambda *_: None)
+
+
+def masks_nothing(patch: Patch) -> None:
+    patch.setattr(withholding, "sources", lambda *_: ())
+
+
+def destroys_first_bodies_only(patch: Patch) -> None:
+    whole = LmdbWriter.erase
+
+    def sparing(self: LmdbWriter, container: Any, places: Iterable[Any], items: Any) -> int:
+        return whole(self, container, [place for place in places if place.slot == 0], items)
+
+    patch.setattr(LmdbWriter, "erase", sparing)
+
+
+def reads_another_container(patch: Patch) -> None:
+    def home(self: answering.Asking) -> Any:
+        found = deciding.container_named(self.log, "beta") or self.container
+        if found is None:
+            raise NotFound("none")
+        return found
+
+    patch.setattr(answering.Asking, "home", home)
+
+
+def forgets_keys(patch: Patch) -> None:
+    patch.setattr(answers, "find", lambda *_: None)
+
+
+def commits_nothing(patch: Patch) -> None:
+    """Every fifth time."""
+    times = itertools.count(1)
+    commit_log, commit_views = Transactions.commit_log, Transactions.commit_views
+
+    def pretended(self: Transactions) -> None:
+        if next(times) % 5:
+            commit_log(self)
+        else:
+            self._roll_back(NotFound("nothing to keep"))
+
+    def unless_pretended(self: Transactions) -> None:
+        if self._folding is not None:
+            commit_views(self)
+
+    patch.setattr(Transactions, "commit_log", pretended)
+    patch.setattr(Transactions, "commit_views", unless_pretended)
+
+
+def tells_no_jobs(patch: Patch) -> None:
+    patch.setattr(ContainerView, "jobs", lambda self, at=None: iter(()))
+    patch.setattr(ContainerView, "all_jobs", lambda self, at=None: iter(()))
+
+
+def takes_the_first_document(patch: Patch) -> None:
+    table: dict[Any, Any] = deciding.load()
+    whole = table[requests.Ingest]
+
+    def first(command: requests.Ingest, given: deciding.Deciding) -> Any:
+        less = requests.Ingest(container=command.container, documents=command.documents[:1])
+        return whole(less, given)
+
+    patch.setitem(table, requests.Ingest, first)
+
+
+def fold_asks_the_time(patch: Patch) -> None:
+    whole = ViewWriter.fold
+
+    def timed(self: ViewWriter, *given: Any, **more: Any) -> Any:
+        time.time()
+        return whole(self, *given, **more)
+
+    patch.setattr(ViewWriter, "fold", timed)
+
+
+def decider_throws_dice(patch: Patch) -> None:
+    table: dict[Any, Any] = deciding.load()
+    whole = table[requests.Remember]
+
+    def thrown(command: Any, given: deciding.Deciding) -> Any:
+        random.random()
+        return whole(command, given)
+
+    patch.setitem(table, requests.Remember, thrown)
+
+
+def verify_keeps_silent(patch: Patch) -> None:
+    patch.setattr(verify._Container, "_found", lambda *_: None)
+    patch.setattr(verify._Verification, "found", lambda *_: None)
+
+
+class Case(NamedTuple):
+    """A change of the product, and the check that has to catch it."""
+
+    change: Callable[[Patch], None]
+    check: Callable[[Path], None]
+    told: str
+    """How the failed check begins."""
+
+
+CASES = {
+    "1 replay": Case(folds_without_tag_edits, replay, "replay: "),
+    "2 time": Case(positions_are_now, as_of, "time: "),
+    "2 time, ranking": Case(counts_everything, as_of, "time: "),
+    "3 undo": Case(undo_refolds_nothing, undo, "undo: "),
+    "4 forget": Case(shows_what_is_forgotten, forget, "forget: "),
+    "4 forget, masks": Case(masks_nothing, forgetting, "forget: "),
+    "5 erase": Case(destroys_first_bodies_only, erase, "erase: "),
+    "6 isolation": Case(reads_another_container, isolation, "isolation: "),
+    "7 durability, once": Case(forgets_keys, durability, ""),
+    "7 durability, commit": Case(commits_nothing, durability, ""),
+    "8 honesty, jobs": Case(tells_no_jobs, jobs, "honesty: "),
+    "8 honesty, items": Case(takes_the_first_document, honesty, "honesty: "),
+    "9 purity, folds": Case(fold_asks_the_time, purity, "time.time "),
+    "9 purity, deciders": Case(decider_throws_dice, purity, "random.random "),
+    "10 chain": Case(verify_keeps_silent, chain, "chain: "),
+}
+CHECKS = {case.check.__name__: case.check for case in CASES.values()}
+
+
+@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+def test_the_product_as_it_is_keeps_the_law(check: Callable[[Path], None], tmp_path: Path) -> None:
+    check(tmp_path)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_change_of_the_product_is_caught(case: Case, tmp_path: Path, monkeypatch: Patch) -> None:
+    case.change(monkeypatch)
+    with pytest.raises(AssertionError) as caught:
+        case.check(tmp_path)
+    assert str(caught.value).startswith(case.told), str(caught.value)

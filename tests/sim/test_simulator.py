@@ -1,0 +1,33 @@
+"""Law 7 under load: crashes at every named point, and what was acknowledged is there once."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SOAK
+from tests.property.ready import MISSING, REASON
+from tests.sim.simulator import Simulator
+
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=REASON)
+
+
+def run(folder: Path, seed: int, commands: int, crash_every: int) -> None:
+    simulator = Simulator(folder, seed, crash_every=crash_every)
+    try:
+        simulator.run(commands)
+    except BaseException as error:
+        error.add_note(f"seed {seed}, command {simulator.commands} of {commands}")
+        raise
+    finally:
+        simulator.close()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_short_run_with_crashes(tmp_path: Path, seed: int) -> None:
+    run(tmp_path, seed, 120, crash_every=6)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", [11] if SOAK == "short" else [11, 12, 13])
+def test_a_long_run_with_crashes(tmp_path: Path, seed: int) -> None:
+    run(tmp_path, seed, 1_500 if SOAK == "short" else 10_000, crash_every=15)

@@ -1,0 +1,87 @@
+"""What a user gets: the sdist, the wheel built from it, installed where no source lies around."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+FOLDERS: dict[str, str] = PROJECT["tool"]["setuptools"]["package-dir"]
+VERSION: str = PROJECT["project"]["version"]
+
+FIRST_USE = """
+import sys
+from pathlib import Path
+
+import rewound.memory
+from rewound.memory import Memory
+
+assert Path(rewound.memory.__file__).is_relative_to(sys.prefix), rewound.memory.__file__
+m = Memory(sys.argv[1])
+m.remember("Nina works at Orbit Labs.")
+hits = m.search("where does Nina work").hits
+assert hits[0].text == "Nina works at Orbit Labs.", hits
+m.close()
+print("remembered")
+"""
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """Output of a command that must succeed, without this process's Python and Rewound settings."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "REWOUND_", "COV_"))}
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, env=kept, capture_output=True, text=True
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Both archives, built in a copy so that nothing is left in the work tree."""
+    copy = tmp_path_factory.mktemp("source")
+    for name in ("pyproject.toml", "LICENSE", "README.md"):
+        if (ROOT / name).exists():
+            shutil.copy(ROOT / name, copy)
+    for folder in FOLDERS.values():
+        ignore = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / folder, copy / folder, ignore=ignore, dirs_exist_ok=True)
+    run(sys.executable, "-m", "build", "--no-isolation", cwd=copy)
+    return copy / "dist"
+
+
+def test_the_archives_hold_every_module(dist: Path) -> None:
+    expected = {
+        f"rewound/{folder}/{path.relative_to(ROOT / folder).as_posix()}"
+        for folder in FOLDERS.values()
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix == ".py" or path.name == "py.typed"
+    }
+    with zipfile.ZipFile(dist / f"rewound-{VERSION}-py3-none-any.whl") as wheel:
+        names = set(wheel.namelist())
+    assert {name for name in names if ".dist-info/" not in name} >= expected
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    assert {name.split("/")[0] for name in names} == {"rewound", f"rewound-{VERSION}.dist-info"}
+    with tarfile.open(dist / f"rewound-{VERSION}.tar.gz") as sdist:
+        packed = set(sdist.getnames())
+    top = f"rewound-{VERSION}"
+    assert packed >= {name.replace("rewound/", f"{top}/", 1) for name in expected}
+    assert f"{top}/LICENSE" in packed
+
+
+def test_the_wheel_works_in_a_fresh_venv(dist: Path, tmp_path: Path) -> None:
+    run(sys.executable, "-m", "venv", "--without-pip", "venv", cwd=tmp_path)
+    python = tmp_path / "venv/bin/python"
+    wheel = dist / f"rewound-{VERSION}-py3-none-any.whl"
+    run(sys.executable, "-m", "pip", "--python", python, "install", "-qq", wheel, cwd=tmp_path)
+    assert run(python, "-c", FIRST_USE, tmp_path / "store", cwd=tmp_path) == "remembered\n"
+    assert VERSION in run(tmp_path / "venv/bin/rewound", "--version", cwd=tmp_path)
