@@ -8,7 +8,7 @@ from pathlib import Path
 import lmdb
 
 from rewound.eventlog.environment import Environment
-from rewound.eventlog.ids import ContainerId
+from rewound.eventlog.ids import STORE, ContainerId
 from rewound.eventlog.tables import (
     ANSWERS,
     BODIES,
@@ -96,7 +96,10 @@ class _Cut:
             return value if number(value[:SEQUENCE_BYTES]) <= self._sequence else None
         if table == META:
             return None if key == COMPACTION else value
-        head = self._heads.get(ContainerId(key[:16]), 0)
+        container = ContainerId(key[:16])
+        if container == STORE and table in (KEYS, KNOWN):
+            return value if table == KEYS or self._made(key) else None
+        head = self._heads.get(container, 0)
         if table == TAGS:
             first, further = number(key[-SEQUENCE_BYTES:]), unpack_positions(value)
             within = [position for position in further if position <= head]
@@ -109,6 +112,10 @@ class _Cut:
             return value if self._there(key[:16], key[-TAG_BYTES:], head) else None
         assert table == MEMO, f"no rule for the rows of {table}"
         return value if self._there(key[:16], value[:TAG_BYTES], head) else None
+
+    def _made(self, key: bytes) -> bool:
+        """Whether the container that a row of the store's own files by its name was there."""
+        return self._heads.get(ContainerId(key[-TAG_BYTES + 1 :]), 0) > 0
 
     def _there(self, container: bytes, item: bytes, head: int) -> bool:
         """Whether an event up to the head is tagged with the item."""

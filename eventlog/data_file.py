@@ -43,9 +43,9 @@ def grown(size: int) -> int:
     return size * 2 if size < _GIB else size + _GIB
 
 
-def roomy(size: int, used: int) -> int:
-    """`size`, grown until the headroom is left beside `used` bytes."""
-    while size - used < min(size // 4, HEADROOM_BYTES):
+def roomy(size: int, used: int, headroom: int = HEADROOM_BYTES) -> int:
+    """`size`, grown until the headroom, or a quarter if that is less, is left beside `used`."""
+    while size - used < min(size // 4, headroom):
         size = grown(size)
     return size
 

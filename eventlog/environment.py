@@ -4,39 +4,30 @@ Used for the log and for the views. Transactions come from `reading()` and `writ
 pass a gate: the map grows, the file is swapped and the environment is closed while none is open.
 """
 
-import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 import lmdb
 
-from rewound.eventlog.data_file import DataFile, Handles, Options, grown, roomy
-from rewound.eventlog.errors import Damaged, NotFound, ReadOnly, StoreFull
+from rewound.eventlog.data_file import HEADROOM_BYTES, DataFile, Handles, Options, grown, roomy
+from rewound.eventlog.errors import NotFound, ReadOnly, StoreFull
 from rewound.eventlog.failpoints import NONE, Points, failpoint
 from rewound.eventlog.gate import Gate
-from rewound.eventlog.generations import DATA, Generations, sync_file
+from rewound.eventlog.generations import Generations
 from rewound.eventlog.lmdb_errors import MapGrew as MapGrew
 from rewound.eventlog.lmdb_errors import translating
 from rewound.eventlog.reserve import Reserve
-from rewound.eventlog.scrub import scrub
+from rewound.eventlog.rewriting import CatchUp, Rewriting
 
 MAP_BYTES = 16 << 20
 MAP_BYTES_MIN = 1 << 20
 MAP_BYTES_MAX = 1 << 42
 """4 TiB: a map only reserves addresses, and there are 128 TiB of them."""
 
-_ROUNDS = 4
-"""Times, at most, that a copy is brought up to date while others write, before they are paused."""
-
 T = TypeVar("T")
-CatchUp = Callable[["Environment"], bool]
-"""Brings a copy up to date with what was written since; True when there was little to do.
-
-Called several times: first while others write, last while they wait.
-"""
 
 
 class Environment:
@@ -212,6 +203,11 @@ class Environment:
     def map_bytes(self) -> int:
         return self._data.sizes()[0]
 
+    def rows(self) -> dict[str, int]:
+        """How many rows each database has."""
+        with self.reading() as txn:
+            return self._data.rows(txn)
+
     def has_stale_files(self) -> bool:
         """True when a file from before a rewrite could not be removed: to be rewritten again."""
         return bool(self._files.stale())
@@ -236,7 +232,7 @@ class Environment:
         """Wait for open transactions, then close. Idempotent; later use raises StoreBusy."""
         if self._gate.closed:
             return
-        with self._gate.turn(), self._gate.alone():
+        with self._compacting, self._gate.turn(), self._gate.alone():
             self._data.env.close()
             self._files.close()
             self._gate.close()
@@ -252,70 +248,26 @@ class Environment:
         StoreBusy; then nothing has changed, or the environment is closed.
         """
         self._check_writable()
-        with self._compacting, translating(), ExitStack() as pause:
-            self._files.remove_stale()
-            if catch_up is None:
-                pause.enter_context(self._gate.turn())
-            try:
-                copy = self._copy(begin, others_write=catch_up is not None)
-                try:
-                    for _ in range(_ROUNDS if catch_up is not None else 0):
-                        failpoint(self._points.before_catch_up)
-                        if catch_up is None or catch_up(copy):
-                            break
-                    if catch_up is not None:
-                        pause.enter_context(self._gate.turn())
-                        catch_up(copy)
-                finally:
-                    copy.close()
-                self._swap(copy.data_file.parent)
-            except Exception:
-                # A disk that is full stays so while half a copy lies on it.
-                shutil.rmtree(self._files.copy_folder, ignore_errors=True)
-                raise
-            shutil.rmtree(self._files.copy_folder)
+        options = self._options
+
+        def open_copy(folder: Path) -> Environment:
+            return Environment(folder, (), map_bytes=options.map_bytes, max_dbs=options.max_dbs)
+
+        def at_snapshot() -> None:
+            # A map that grows waits for reads, and the copy is a long one: so it grows before.
+            self._make_room(options.map_bytes_max, self._data.sizes()[1])
+            if begin is not None:
+                begin()
+
+        with self._compacting, translating():
+            rewriting = Rewriting(self._gate, self._files, self._data, self._points, open_copy)
+            rewriting.run(at_snapshot, catch_up)
 
     # --- inside
 
     def _check_writable(self) -> None:
         if self.readonly:
             raise ReadOnly("the store is open for reading only")
-
-    def _copy(self, begin: Callable[[], None] | None, *, others_write: bool) -> "Environment":
-        """A clean copy of this moment, open for writing in a folder of its own."""
-        folder = self._files.copy_folder
-        shutil.rmtree(folder, ignore_errors=True)
-        target = folder / self._data.folder.name
-        target.mkdir(mode=0o700, parents=True)
-        with ExitStack() as stack:
-            with self._gate.turn() if others_write else nullcontext():
-                if begin is not None:
-                    begin()
-                snapshot = stack.enter_context(self.reading())
-            failpoint(self._points.before_copy)
-            rows = self._data.copy(target, snapshot)
-        failpoint(self._points.before_scrub)
-        scrub(target / DATA)
-        sync_file(target / DATA)
-        options = self._options
-        copy = Environment(folder, (), map_bytes=options.map_bytes, max_dbs=options.max_dbs)
-        with copy.reading() as txn:
-            if copy._data.rows(txn) != rows:
-                raise Damaged("a compacted copy lacks rows: the file it was made from is damaged")
-        return copy
-
-    def _swap(self, folder: Path) -> None:
-        """Let the copy in `folder` take over."""
-        with self._gate.alone():
-            try:
-                self._data.replace(folder)
-            except Exception:
-                if self._data.lost:
-                    # The new file stands but could not be opened, or may not be durable: only a
-                    # new start can tell, so nobody may write to the old one any more.
-                    self._files.close()
-                    self._gate.close()
-                raise
 
     @contextmanager
     def _reader(self) -> Iterator[None]:
@@ -340,10 +292,10 @@ class Environment:
                 with self._gate.alone():
                     self._data.env.set_mapsize(0)
 
-    def _make_room(self, limit: int) -> None:
+    def _make_room(self, limit: int, headroom: int = HEADROOM_BYTES) -> None:
         """Grow the map ahead of a write if little of it is left, or the last one did not fit."""
         size, used = self._data.sizes()
-        wanted = roomy(grown(size) if self._too_small else size, used)
+        wanted = roomy(grown(size) if self._too_small else size, used, headroom)
         wanted = min(wanted, max(size, limit))
         if wanted > size and (self._too_small or not self._gate.holds_read()):
             with self._gate.alone():

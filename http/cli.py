@@ -6,6 +6,7 @@ The group knows each command's module and its one line of help, so that `rewound
 
 import os
 import sys
+from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -115,9 +116,9 @@ class Door(click.Group):
         finally:
             state.close()
 
-    def main(self, *args: Any, **extra: Any) -> Any:
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
         """Run, and end the process with the right code (`SystemExit`)."""
-        words = list(extra.pop("args", None) or (args[0] if args else None) or sys.argv[1:])
+        words = list(sys.argv[1:] if args is None else args)
         state = extra.setdefault("obj", State())
         extra = {k: v for k, v in extra.items() if k not in ("prog_name", "standalone_mode")}
         steady_streams()

@@ -91,6 +91,13 @@ def ending_of(error: BaseException) -> Ending:
     return Ending(1, "error", f"internal error: {type(error).__name__}{where}; please report it")
 
 
+def _naming_field(end: Ending) -> str:
+    """The message, with the field before it unless it names it itself."""
+    name = (end.field or "").rpartition(".")[2].partition("[")[0]
+    named = name.replace("_", " ") in end.message.lower().replace("_", " ").replace("-", " ")
+    return end.message if named else f"{end.field}: {end.message}"
+
+
 def report(error: BaseException, *, as_json: bool) -> int:
     """Say on stderr, in one line, what went wrong. Returns the exit code."""
     end = ending_of(error)
@@ -102,17 +109,13 @@ def report(error: BaseException, *, as_json: bool) -> int:
     elif end.exit == EXIT_INTERRUPTED:
         click.echo("interrupted", err=True)
     else:
-        click.echo(f"error: {one_line(_naming_field(end))}", err=True)
+        from_store = isinstance(error, Told) and end.code == "invalid_input"
+        message = _naming_field(end) if from_store else end.message
+        click.echo(f"error: {one_line(message)}", err=True)
     return end.exit
 
 
-def _naming_field(end: Ending) -> str:
-    """The message, with the field before it unless it names it itself."""
-    name = (end.field or "").rpartition(".")[2].partition("[")[0]
-    told = end.message.lower().replace("-", "_")
-    return end.message if not name or name.lower() in told else f"{end.field}: {end.message}"
-
-
 def _encode_safely(told: dict[str, Any]) -> bytes:
+    """As JSON, also when the message quotes something that is no text."""
     message = told["message"].encode("utf-8", "backslashreplace").decode()
     return msgspec.json.encode(told | {"message": message})

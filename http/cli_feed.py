@@ -63,7 +63,7 @@ def ingest_command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) 
     with telling_what_was_kept(feed):
         if "-" in paths:
             text = read_stdin(bytes_max)
-            document = feeding.document(plan, text, id=alias, path=None)
+            document = feeding.document(plan, text, caller_id=alias, path=None)
             items += feed.send(Ingest, "documents", (document,), infer=plan.infer)
         found = list(_found(state, roots, given, alias, skipped))
         with _progress(state, "reading", len(found), "files") as step:

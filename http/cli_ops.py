@@ -139,14 +139,12 @@ def own_command(ctx: click.Context) -> None:
     owner open the store themselves; with one they start faster.
     """
     state = state_of(ctx)
-    with owned(state.settings.data) as link:
-        stop = threading.Event()
-        with stopped_by_signals(stop):
-            data, socket = str(link.layout.data), str(link.layout.socket())
-            emit(state, Owning(data=data, socket=socket, pid=os.getpid()))
-            sys.stdout.flush()
-            while link.owns and not stop.wait(LOOK_EVERY_S):
-                pass
+    with stopped_by_signals() as stop, owned(state.settings.data) as link:
+        data, socket = str(link.layout.data), str(link.layout.socket())
+        emit(state, Owning(data=data, socket=socket, pid=os.getpid()))
+        sys.stdout.flush()
+        while link.owns and not stop.wait(LOOK_EVERY_S):
+            pass
         if not link.owns:
             note(state, "another process asked for the store and has it now")
 
@@ -163,14 +161,15 @@ def owned(data: str) -> Iterator[Link]:
 
 
 @contextmanager
-def stopped_by_signals(stop: threading.Event) -> Iterator[None]:
-    """SIGINT and SIGTERM set `stop` and end nothing else."""
+def stopped_by_signals() -> Iterator[threading.Event]:
+    """SIGINT and SIGTERM set the event and end nothing else."""
+    stop = threading.Event()
     before = {
         number: signal.signal(number, lambda *_: stop.set())
         for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
-        yield
+        yield stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

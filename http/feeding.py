@@ -115,11 +115,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     infer: bool = True
 
 
-def document(plan: Plan, text: str, *, id: str | None, path: Path | None) -> NewDocument:  # noqa: A002
+def document(plan: Plan, text: str, *, caller_id: str | None, path: Path | None) -> NewDocument:
     media: Any = plan.media or (files.media_of(path) if path else "text")
     return NewDocument(
         text=text,
-        id=id,
+        id=caller_id,
         title=files.title_of(path, text, media) if path else None,
         address=str(path) if path else None,
         media=media,
@@ -145,7 +145,7 @@ def ingest_files(
         if batch and (size + len(text) > BATCH_BYTES_MAX or len(batch) >= BATCH_DOCUMENTS_MAX):
             items += feed.send(Ingest, "documents", batch, infer=plan.infer)
             batch, size = [], 0
-        batch.append(document(plan, text, id=one.id, path=one.path))
+        batch.append(document(plan, text, caller_id=one.id, path=one.path))
         size += len(text)
     if batch:
         items += feed.send(Ingest, "documents", batch, infer=plan.infer)

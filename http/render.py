@@ -8,14 +8,13 @@ import msgspec
 from rich.text import Text
 
 from rewound.http import render_feed, render_read, render_store, words
-from rewound.http.render_parts import Look, Sheet
-from rewound.memory.replies import Change, Erased, Forgot, Hidden, Item, Undid, Written
+from rewound.http.render_parts import Look, Sheet, change_row
+from rewound.memory.replies import Erased, Forgot, Hidden, Item, Undid, Written
 
 SHOWN_MAX = 40
 """Items of a write that are listed one by one; more are counted."""
 
 STATUS_STYLES = {"refused": "red", "replaced": "yellow", "written": "green", "done": "green"}
-CHANGE_MARKS = {"appears": ("+", "green"), "disappears": ("-", "red"), "changes": ("~", "yellow")}
 
 
 def render(reply: msgspec.Struct, look: Look, *, verb: str = "") -> str:
@@ -119,22 +118,10 @@ def undid(sheet: Sheet, reply: Undid) -> None:
     if reply.dependents:
         sheet.line("later commands that stand on it:", "yellow")
         sheet.table([["  ", event] for event in reply.dependents])
-    changes(sheet, reply.changes)
+    sheet.table([change_row(change) for change in reply.changes])
     sheet.notes(reply.notes)
     if reply.event and not reply.dry_run:
         sheet.hint("take the undo back with", f"undo {reply.event}")
-
-
-def changes(sheet: Sheet, found: tuple[Change, ...]) -> None:
-    """One line a change: `+` appears, `-` disappears, `~` changes."""
-    rows: list[list[str | Text]] = []
-    for change in found:
-        mark, style = CHANGE_MARKS[change.change]
-        what = words.one_line(change.text or "")
-        if change.fields:
-            what += f" ({', '.join(change.fields)})"
-        rows.append([Text(mark, style=style), change.view, change.id, what.strip()])
-    sheet.table(rows)
 
 
 RENDERERS: dict[type, Callable[[Sheet, Any], None]] = {

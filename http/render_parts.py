@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rewound.http import words
-from rewound.memory.replies import Moment, Source, Standing, View
+from rewound.memory.replies import Change, Moment, Source, Standing, View
 
 SEP = " · "
 GAP = 2
@@ -24,6 +24,8 @@ LAST_COLUMN_MIN = 30
 
 OVER = frozenset({"superseded", "corrected", "ended", "expired", "forgotten"})
 """Standings of what no longer holds."""
+
+CHANGE_MARKS = {"appears": ("+", "green"), "disappears": ("-", "red"), "changes": ("~", "yellow")}
 
 STATE_STYLES = {
     "current": "green",
@@ -197,6 +199,14 @@ def summary(view: View) -> Text:
 def dated(view: View) -> str:
     """The day that a list shows: when it began to hold, was said, or was recorded."""
     return words.day(view.valid_from or view.said_at or view.recorded_at or "")
+
+
+def change_row(change: Change) -> list[str | Text]:
+    """`+` appears, `-` disappears, `~` changes: in which view, what, and its text."""
+    mark, style = CHANGE_MARKS[change.change]
+    what = words.one_line(change.text or "")
+    fields = f"({', '.join(change.fields)})" if change.fields else ""
+    return [Text(mark, style=style), change.view, change.id, f"{what} {fields}".strip()]
 
 
 def moment_line(moment: Moment) -> str:

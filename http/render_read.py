@@ -10,6 +10,7 @@ from rewound.http import words
 from rewound.http.render_parts import (
     OVER,
     Sheet,
+    change_row,
     dated,
     filters_line,
     joined,
@@ -23,7 +24,6 @@ from rewound.http.render_parts import (
     wording,
 )
 from rewound.memory.replies import (
-    Change,
     ContainerList,
     Differences,
     EventView,
@@ -174,8 +174,11 @@ def events(sheet: Sheet, found: tuple[EventView, ...]) -> None:
         said: list[str | Text] = []
         if event.withheld:
             said.append(f"({event.withheld})")
-        texts = [_plain(value) for value in event.texts.values()]
-        said += [Text(text, style=over) for text in texts if text]
+        for name, value in event.texts.items():
+            if name == "text" and value:
+                said.append(Text(_plain(value), style=over))
+            elif value:
+                said.append(f"{name} {_plain(value)}")
         said += [f"{name} {_plain(value)}" for name, value in event.data.items() if value]
         if event.undone_by:
             said.append(Text(f"undone by {event.undone_by}", style="yellow"))
@@ -212,21 +215,11 @@ def versions(sheet: Sheet, reply: Versions) -> None:
 
 
 def differences(sheet: Sheet, reply: Differences) -> None:
-    sections: list[tuple[str, str, str, tuple[Change, ...]]] = [
-        ("learned", "+", "green", reply.learned),
-        ("changed", "~", "yellow", reply.changed),
-        ("gone", "-", "red", reply.gone),
-    ]
-    for title, mark, style, changes in sections:
-        if not changes:
-            continue
-        sheet.line(f"{title} ({len(changes):,})", "bold")
-        rows: list[list[str | Text]] = []
-        for change in changes:
-            fields = f" ({', '.join(change.fields)})" if change.fields else ""
-            text = words.one_line(change.text or "") + fields
-            rows.append([Text(mark, style=style), change.view, change.id, text])
-        sheet.table(rows)
+    sections = {"learned": reply.learned, "changed": reply.changed, "gone": reply.gone}
+    for title, changes in sections.items():
+        if changes:
+            sheet.line(f"{title} ({len(changes):,})", "bold")
+            sheet.table([change_row(change) for change in changes])
     if not (reply.learned or reply.changed or reply.gone):
         sheet.line("nothing changed")
     ends = [

@@ -35,7 +35,9 @@ def day(stamp: str) -> str:
 
 
 def minute(stamp: str) -> str:
-    """Date and time to the second, without the T; a coarser time as it was said."""
+    """Date and time to the second, without the T; midnight and coarser times as a day or less."""
+    if stamp.endswith("T00:00:00.000000Z"):
+        return stamp[:10]
     return stamp[:19].replace("T", " ") if len(stamp) > 10 else stamp
 
 

@@ -10,7 +10,8 @@ from rewound.memory.moments import resolve
 from rewound.memory.replies import Found, Hit, Line, Packed
 from rewound.memory.showing import WHAT, Shower
 from rewound.projections.reader import ContainerView
-from rewound.projections.search import Match, terms_of
+from rewound.projections.search import Match
+from rewound.projections.tokens import query_terms
 
 _CHARS_PER_TOKEN = 4
 """A model's tokens are estimated: about four characters each in English."""
@@ -47,7 +48,7 @@ def search(question: q.Search, asking: Asking) -> Found:
 def _notes(query: str, matches: list[Match]) -> tuple[str, ...]:
     if matches:
         return ()
-    if not terms_of(query):
+    if not query_terms(query):
         return ("the query holds no word to search by",)
     return ("nothing stored holds a word of the query and passes the filters",)
 

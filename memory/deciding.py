@@ -145,7 +145,11 @@ def container_digest(log: Reader, name: str) -> bytes:
 
 def container_named(log: Reader, name: str) -> ContainerId | None:
     """The container that has this very name: no folding of case, no trimming, no prefixes."""
-    found = log.known(STORE, container_digest(log, name))
+    try:
+        digest = container_digest(log, name)
+    except NotFound:  # nothing has ever been written into this store
+        return None
+    found = log.known(STORE, digest)
     return ContainerId(found[-1].id) if found else None
 
 

@@ -26,7 +26,6 @@ from rewound.memory.identity import Scope
 from rewound.memory.moments import zone_of
 from rewound.memory.replies import Item, Status, Written
 from rewound.memory.targets import scope_parts
-from rewound.projections.jobs import JobState
 
 NO_EXTRACTOR = (
     "no extractor is set: texts are kept and searchable, facts will be derived when one is there"
@@ -243,8 +242,7 @@ def _written(
         if each.id is not None and each.kind in ("document", "message"):
             kind = Kind.DOCUMENT if each.kind == "document" else Kind.MESSAGE
             source = Ref(kind, parse(each.id, kind))
-        job = None if source is None else view.job(source)
-        pending = job is not None and job.state is not JobState.PARKED
+        pending = source is not None and view.job(source) is not None
         told.append(msgspec.structs.replace(each, pending=True) if pending else each)
     pending_count = sum(each.pending for each in told)
     if pending_count and after.extractor is None:

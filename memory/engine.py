@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as WaitedTooLong
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rewound.eventlog.clock import Clock
 from rewound.eventlog.envelope import PERSON, WORKER, Actor
@@ -78,7 +78,8 @@ class Engine:
             if self._opened_views:
                 self.views.close()
             raise
-        self.readonly_reason = readonly_reason or self._clock_reason(last_us, accepted_us)
+        self._readonly_reason = readonly_reason
+        self._clock_trouble = self._clock_reason(last_us, accepted_us)
         self._reads = 0
         self._idle = threading.Condition(threading.Lock())
         self._hurried = False
@@ -154,6 +155,7 @@ class Engine:
     @contextmanager
     def reading(self, timeout_s: float = WAIT_S) -> Iterator[ViewReader]:
         """A snapshot that holds all that is acknowledged now; its `log` is never behind it."""
+        self._check_alive()
         progress = self._writer.progress
         target = progress.acknowledged
         if progress.folded < target:
@@ -223,6 +225,11 @@ class Engine:
         self._writer.extractor = name
 
     @property
+    def readonly_reason(self) -> str | None:
+        """Why the store takes no writes, when it does not."""
+        return self._readonly_reason or self._clock_trouble
+
+    @property
     def closing(self) -> bool:
         """Long work should end early."""
         return self._closing or self._hurried
@@ -248,13 +255,13 @@ class Engine:
         with self.log.reading() as log:
             last_us = log.last_recorded_at()
         self._accept(last_us)
-        self.readonly_reason = None
+        self._clock_trouble = None
         return last_us
 
     def _store_request(self, request: q.Request) -> Reply:
         from rewound.memory.store_requests import STORE_REQUESTS
 
-        answerer = STORE_REQUESTS.get(type(request))
+        answerer: Callable[[Any, Any], Reply] | None = STORE_REQUESTS.get(type(request))
         if answerer is None:
             raise RewoundError(f"{type(request).__name__} is not answered by anything yet")
         with self._counted():

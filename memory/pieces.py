@@ -6,11 +6,12 @@ at least 400 and at most 2,000, most of them below 1,200.
 Where to cut is decided by what stands there, so that an edit changes the pieces around it and no
 others. It is done in stages: blank lines and headings first, over the whole text; then, only inside
 parts that are still too long, line ends, sentence ends, clause ends and words. Within a stage a
-place is cut at when no place within 400 characters ranks higher; rank is the kind of place, then a
-checksum of the text between it and the place before. An edit can thus move the cuts of a stage only
-near it, and those of later stages only inside the parts so touched. Repetitive text, where many
-places rank alike, is cut from left to right inside its part, and a run without any place to cut at
-(ten megabytes of one word) every 1,200 characters.
+place is cut at when no place within 400 characters ranks higher; rank is the kind of place, then
+checksums of the text between it and the place before: of how that begins (an edit within a numbered
+line leaves its rank alone), then of the whole. An edit can thus move the cuts of a stage only near
+it, and those of later stages only inside the parts so touched. Repetitive text, where many places
+rank alike, is cut from left to right inside its part, and a run without any place to cut at (ten
+megabytes of one word) every 1,200 characters.
 """
 
 import re
@@ -28,6 +29,7 @@ from rewound.eventlog.events import Media
 PIECE_CHARS_MIN = 400
 PIECE_CHARS_AIM = 1_200
 PIECE_CHARS_MAX = 2_000
+_OPENING_CHARS = 12
 
 # Kinds of places to cut at, the best last. In code a blank line before an indented one is worse.
 _WORD, _CLAUSE, _SENTENCE, _LINE, _INDENTED, _PARAGRAPH, _HEADING = range(7)
@@ -144,13 +146,16 @@ def _places(
     part = np.searchsorted(starts, at, "left") - 1
     before = np.maximum(np.concatenate(([0], at))[:-1], starts[part])
     inner = (at - starts[part] >= PIECE_CHARS_MIN) & (ends[part] - at >= PIECE_CHARS_MIN)
-    units = zip(before[inner].tolist(), at[inner].tolist(), strict=True)
-    # Checksums of texts that are alike are alike: multiplied, those of numbered lines look random.
-    checksums = np.array(
-        [zlib.crc32(text[a:b].encode("utf-8", "surrogatepass")) for a, b in units], np.uint64
-    )
-    mixed = (checksums * np.uint64(0x9E3779B1) & np.uint64(0xFFFFFFFF)).astype(np.int64)
-    return at[inner], kind[inner] << 32 | mixed
+    units = [text[a:b] for a, b in zip(before[inner].tolist(), at[inner].tolist(), strict=True)]
+    openings = _checksums([unit[:_OPENING_CHARS] for unit in units])
+    return at[inner], kind[inner] << 56 | openings << 28 | _checksums(units)
+
+
+def _checksums(texts: Sequence[str]) -> _Ints:
+    """28 bits each. Those of texts that are alike would be alike: multiplied, they look random."""
+    plain = [zlib.crc32(text.encode("utf-8", "surrogatepass")) for text in texts]
+    mixed = np.array(plain, np.uint64) * np.uint64(0x9E3779B1)
+    return (mixed >> np.uint64(4) & np.uint64((1 << 28) - 1)).astype(np.int64)
 
 
 def _marks(text: str, parts: Sequence[_Part], worst: int, media: Media) -> tuple[_Ints, _Ints]:

@@ -4,6 +4,7 @@ import threading
 import time
 
 from rewound.eventlog.errors import StoreBusy
+from rewound.eventlog.failpoints import Crash
 
 
 class Progress:
@@ -35,6 +36,8 @@ class Progress:
         """
         with self._changed:
             while self.folded <= sequence:
+                if isinstance(self._trouble, Crash):
+                    raise self._trouble
                 if self._trouble is not None:
                     raise StoreBusy(
                         f"{what}: the views cannot follow the log now ({self._trouble}); nothing "

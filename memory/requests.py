@@ -9,7 +9,9 @@ from typing import Any, Literal
 import msgspec
 
 
-class Scope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class Scope(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
     """Who inside a container an item belongs to; a read with a scope sees only what matches it."""
 
     user: str | None = None
@@ -74,7 +76,9 @@ class Read(Request, frozen=True, kw_only=True, tag=True):
 # --- commands
 
 
-class NewFact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class NewFact(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
     """A statement to be remembered word for word."""
 
     text: str
@@ -121,7 +125,7 @@ class NewMessage(
 
 
 class Remember(Write, frozen=True, kw_only=True, tag=True):
-    """`infer` true keeps the text as a note from which facts are derived; false takes it as a fact."""
+    """`infer` true keeps the text as a note to derive facts from; false takes it as a fact."""
 
     facts: tuple[NewFact, ...]
     infer: bool = False
@@ -304,11 +308,17 @@ class AcceptClock(Request, frozen=True, kw_only=True, tag=True):
 
 
 Command = (
-    Remember | Ingest | AddMessages | Update | Forget | Restore | Erase | Undo | Configure
+    Remember
+    | Ingest
+    | AddMessages
+    | Update
+    | Forget
+    | Restore
+    | Erase
+    | Undo
+    | Configure
     | RemoveDocument
 )
-Question = (
-    Search | Context | List | Get | History | Events | Diff | Jobs | Containers | Stats
-)
+Question = Search | Context | List | Get | History | Events | Diff | Jobs | Containers | Stats
 StoreRequest = Verify | Rebuild | Replay | Seal | AcceptClock
 AnyRequest = Command | Question | StoreRequest

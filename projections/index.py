@@ -64,6 +64,8 @@ class Index:
         self._opening: dict[bytes, list[_Opening]] = {}
         self._closing: dict[bytes, dict[int, int]] = {}
         self._held = 0
+        self._groups: dict[tuple[bytes, bytes], int] = {}
+        """Of documents met: a row of thousands of pieces is not to be read for each passage."""
 
     def contents(self, txn: lmdb.Transaction, container: bytes, parent: bytes) -> Iterator[bytes]:
         """Ids of the passages ever cut from a document, or messages of a conversation."""
@@ -103,9 +105,13 @@ class Index:
         """A passage belongs to its document's group; other items are their own."""
         if not isinstance(state, PassageRow):
             return ordinal
-        key = Ref(Kind.DOCUMENT, state.document).key()
-        row = self._tables["documents"].last(self._txn, container, key)
-        return ordinal if row is None else row.group
+        known = self._groups.get((container, state.document))
+        if known is None:
+            key = Ref(Kind.DOCUMENT, state.document).key()
+            row = self._tables["documents"].last(self._txn, container, key)
+            known = ordinal if row is None else row.group
+            self._groups[container, state.document] = known
+        return known
 
     # --- writing a slice
 

@@ -7,7 +7,7 @@ from rewound.eventlog.ids import Kind, Ref
 from rewound.projections import bm25, entries
 from rewound.projections.reader import ContainerView
 from rewound.projections.selection import Criteria, Selected, select
-from rewound.projections.tokens import is_stopword, tokenize
+from rewound.projections.tokens import query_terms, tokenize
 
 
 class Match(NamedTuple):
@@ -19,17 +19,10 @@ class Match(NamedTuple):
     also: tuple[Ref, ...]
 
 
-def terms_of(query: str) -> list[str]:
-    """Distinct terms, sorted; function words only when there is nothing else to go by."""
-    terms = sorted(set(tokenize(query)))
-    telling = [term for term in terms if not is_stopword(term)]
-    return telling or terms
-
-
 def search(view: ContainerView, query: str, criteria: Criteria, limit: int) -> list[Match]:
     """The best `limit` hits, best first; equal scores by id."""
     selected = select(view, criteria)
-    terms = terms_of(query)
+    terms = sorted(query_terms(query))
     if not terms or not selected.allowed.any():
         return []
     columns = selected.columns

@@ -86,19 +86,20 @@ def _of_group(columns: Columns, documents: Mask) -> Mask:
 
 def _standing(columns: Columns, criteria: Criteria) -> Mask:
     """Facts that hold; all else always does."""
-    others: Mask = columns.kind != Kind.FACT
-    if criteria.superseded:
-        return np.ones(columns.n, np.bool_)
-    live: Mask = columns.expires > criteria.now
+    facts: Mask = columns.kind == Kind.FACT
+    held: Mask = np.ones(columns.n, np.bool_)
     if criteria.valid is not None:
         start, end = criteria.valid
-        overlap: Mask = (columns.valid_from < end) & (columns.valid_to > start)
-        held: Mask = overlap & live & (columns.standing != StandingCode.CORRECTED)
-        return others | held
-    # Superseded from a day that has not come, a fact still holds until then.
-    begun = (columns.standing == StandingCode.SUPERSEDED) & (columns.valid_from <= criteria.now)
-    current: Mask = (columns.standing == StandingCode.CURRENT) | begun
-    return others | (current & live & (columns.valid_to > criteria.now))
+        held &= (columns.valid_from < end) & (columns.valid_to > start)
+    if not criteria.superseded:
+        held &= columns.expires > criteria.now
+        held &= columns.standing != StandingCode.CORRECTED
+        if criteria.valid is None:
+            held &= columns.valid_to > criteria.now
+            # Superseded from a day that has not come, a fact still holds until then.
+            begun = columns.valid_from <= criteria.now
+            held &= (columns.standing == StandingCode.CURRENT) | begun
+    return held | ~facts
 
 
 def _times(

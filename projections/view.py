@@ -2,7 +2,7 @@
 
 A row is the fold of its own contributors and of nothing else, so that an undo can fold just the
 rows it touches anew. Contributors are found through the log's tags: an event may only touch a row
-whose key it is tagged with (asserted in `fold.py`).
+whose key it is tagged with (a test checks every event type).
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -215,9 +215,8 @@ class Views:
         self.forget_columns()
 
     def forget_columns(self) -> None:
-        """Let go of cached columns: their stamps tell versions of one database apart only."""
-        for cache in self._caches.values():
-            cache.clear()
+        """Let go of cached columns: they are of databases that were replaced."""
+        self._caches.clear()
 
     def close(self) -> None:
         self.environment.close()

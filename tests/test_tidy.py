@@ -67,7 +67,7 @@ BANNED = {
 ALLOWED = {
     "eventlog/clock.py": {"clock"},
     "eventlog/ids.py": {"random"},
-    "eventlog/bodies.py": {"random"},
+    "eventlog/failpoints.py": {"environment"},
     "memory/store.py": set(BANNED),
     "memory/place.py": set(BANNED),
     "memory/link.py": set(BANNED),

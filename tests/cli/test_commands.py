@@ -46,7 +46,10 @@ def named(value: object) -> str | None:
     return " ".join(value)[:40] if isinstance(value, tuple) else ""
 
 
-def cases() -> list[tuple[tuple[str, ...], q.Request]]:
+Case = tuple[tuple[str, ...], q.Request]
+
+
+def putting_in() -> list[Case]:
     fact = q.NewFact(
         text="Nina",
         kind="preference",
@@ -71,6 +74,11 @@ def cases() -> list[tuple[tuple[str, ...], q.Request]]:
         (("remember", "x", "--infer"), q.Remember(facts=(q.NewFact(text="x"),), infer=True)),
         (("update", "f", "New", *edits, *WRITE), q.Update(id="f", text="New", **edited, **WRITING)),
         (("update", "f", "--add-tag", "x"), q.Update(id="f", add_tags=("x",))),
+    ]
+
+
+def asking() -> list[Case]:
+    return [
         (
             ("search", "x", "--limit", "3", "--include-superseded", *WHAT, *FILTER, *MOMENT),
             q.Search(query="x", limit=3, include_superseded=True, filters=WITH_WHAT, **AT_MOMENT),
@@ -86,6 +94,11 @@ def cases() -> list[tuple[tuple[str, ...], q.Request]]:
         (("show", "f", *MOMENT), q.Get(id="f", **AT_MOMENT)),
         (("history", "f", *MOMENT), q.History(id="f", **AT_MOMENT)),
         (("containers", "--limit", "3", "--cursor", "c"), q.Containers(limit=3, cursor="c")),
+    ]
+
+
+def correcting() -> list[Case]:
+    return [
         (("forget", "f", "g", "--reason", "r"), q.Forget(ids=("f", "g"), reason="r")),
         (("forget", "f", "--dry-run"), q.Forget(ids=("f",), dry_run=True)),
         (
@@ -102,6 +115,11 @@ def cases() -> list[tuple[tuple[str, ...], q.Request]]:
             ("undo", "e", "--dry-run", "--cascade", *WRITE),
             q.Undo(id="e", dry_run=True, cascade=True, **WRITING),
         ),
+    ]
+
+
+def the_rest() -> list[Case]:
+    return [
         (("log",), q.Events(limit=50, newest=True)),
         (
             (
@@ -135,6 +153,10 @@ def cases() -> list[tuple[tuple[str, ...], q.Request]]:
         (("configure", "--zone", "Europe/Berlin"), q.Configure(zone="Europe/Berlin")),
         (("accept-clock",), q.AcceptClock()),
     ]
+
+
+def cases() -> list[Case]:
+    return [*putting_in(), *asking(), *correcting(), *the_rest()]
 
 
 @pytest.mark.parametrize(("args", "request_"), cases(), ids=named)

@@ -38,9 +38,9 @@ def test_the_file_lies_where_xdg_says() -> None:
     assert elsewhere.found is False
 
 
-def test_the_default_store_is_the_librarys() -> None:
-    ours = default_data(os.environ)
-    assert ours == str(library_default().expanduser()) or "REWOUND_DATA" in os.environ
+def test_the_default_store_is_the_librarys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REWOUND_DATA", raising=False)
+    assert default_data(os.environ) == str(library_default().expanduser())
 
 
 def test_a_folder_is_read_from_where_it_is_written(

@@ -42,8 +42,24 @@ def test_an_error_is_one_line_and_an_exit_code(code: str) -> None:
     error = ERRORS_BY_CODE[code]("something was\nwrong \x1b[31m", field="limit")
     result = run("stats", link=FakeLink(Stats=error))
     assert result.exit_code == CODES[code]
-    assert result.stderr == "error: something was wrong \\x1b[31m\n"
+    field = "limit: " if code == "invalid_input" else ""
+    assert result.stderr == f"error: {field}something was wrong \\x1b[31m\n"
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("message", "field", "said"),
+    [
+        ("limit must be 1 or more", "limit", "limit must be 1 or more"),
+        ("'x' is not a time", "said_at", "said_at: 'x' is not a time"),
+        ("said at what?", "facts[0].said_at", "said at what?"),
+        ("'x' is not an id", "ids[0]", "ids[0]: 'x' is not an id"),
+        ("no room", None, "no room"),
+    ],
+)
+def test_the_field_is_named_once(message: str, field: str | None, said: str) -> None:
+    error = ERRORS_BY_CODE["invalid_input"](message, field=field)
+    assert run("stats", link=FakeLink(Stats=error)).stderr == f"error: {said}\n"
 
 
 def test_with_json_the_error_is_an_object_on_stderr() -> None:
@@ -117,6 +133,12 @@ def test_errors_of_the_system() -> None:
     assert (result.exit_code, result.stderr) == (1, "error: /x/log: No such file or directory\n")
     full = run("stats", link=FakeLink(Stats=OSError(28, "No space left on device")))
     assert full.exit_code == 4
+
+
+def test_no_words_at_all_show_the_help() -> None:
+    result = run()
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Usage: rewound ")
 
 
 def test_an_interrupt_ends_with_130() -> None:

@@ -211,5 +211,6 @@ def test_words() -> None:
     assert words.day("2026-03-02T10:00:00Z") == "2026-03-02"
     assert words.minute("2026-03-02T10:00:01.5Z") == "2026-03-02 10:00:01"
     assert words.minute("2026-03") == "2026-03"
+    assert words.minute("2026-03-02T00:00:00.000000Z") == "2026-03-02"
     assert words.safe("a\r\nb\tc") == "a\nb\tc"
     assert words.one_line("a\n b\u2028c") == "a b c"

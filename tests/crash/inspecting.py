@@ -65,7 +65,7 @@ class Store:
                 assert events.get(answer.event, answer.position + 1) <= answer.position, (
                     f"{path.stem}: the event of {answer} is not in the log"
                 )
-            for fact, tries in told.facts().items():
+            for fact, tries in told.facts.items():
                 if fact not in pending:
                     self._stands(dump, told, tries)
             checked += len(told.answers)

@@ -6,6 +6,7 @@ again under the same key.
 """
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -43,20 +44,44 @@ class Fault(msgspec.Struct, frozen=True, tag="fault"):
 Line = Try | Answer | Fault
 
 
+class Told:
+    """What the lines of a writer come to."""
+
+    def __init__(self, lines: Iterable[Line] = ()) -> None:
+        self.tries: dict[int, Try] = {}
+        self.answers: dict[int, Answer] = {}
+        self.faults: list[Fault] = []
+        self.facts: dict[int, list[int]] = {}
+        """Number of the try that made a fact -> all answered tries about it, in order."""
+        for line in lines:
+            self.learn(line)
+
+    def learn(self, line: Line) -> None:
+        match line:
+            case Try():
+                self.tries[line.number] = line
+            case Answer():
+                self.answers[line.number] = line
+                self.facts.setdefault(self.tries[line.number].fact, []).append(line.number)
+            case Fault():
+                self.faults.append(line)
+
+    @property
+    def unanswered(self) -> list[Try]:
+        return [line for number, line in self.tries.items() if number not in self.answers]
+
+
 class Journal:
-    """The lines of one writer; `open` reads what its earlier processes left."""
+    """The lines of one writer; opening it reads what its earlier processes left."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.lines: list[Line] = read(path)
+        self.told = Told(read(path))
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
     def add(self, line: Line) -> None:
-        self.lines.append(line)
+        self.told.learn(line)
         os.write(self._fd, msgspec.json.encode(line) + b"\n")
-
-    def close(self) -> None:
-        os.close(self._fd)
 
 
 def read(path: Path) -> list[Line]:
@@ -64,24 +89,3 @@ def read(path: Path) -> list[Line]:
         return []
     decoder = msgspec.json.Decoder(Line)
     return [decoder.decode(line) for line in path.read_bytes().splitlines()]
-
-
-class Told:
-    """What the lines of a writer come to."""
-
-    def __init__(self, lines: list[Line]) -> None:
-        self.tries = {line.number: line for line in lines if isinstance(line, Try)}
-        self.answers = {line.number: line for line in lines if isinstance(line, Answer)}
-        self.faults = [line for line in lines if isinstance(line, Fault)]
-
-    @property
-    def unanswered(self) -> list[Try]:
-        return [line for number, line in self.tries.items() if number not in self.answers]
-
-    def facts(self) -> dict[int, list[int]]:
-        """Number of the try that made a fact -> all answered tries about it, in order."""
-        found: dict[int, list[int]] = {}
-        for number, line in self.tries.items():
-            if number in self.answers:
-                found.setdefault(line.fact, []).append(number)
-        return found

@@ -99,5 +99,4 @@ def all_ended(processes: list[Process]) -> Iterator[None]:
         yield
     finally:
         for process in processes:
-            if process.status() is None:
-                process.kill()
+            process.kill()

@@ -8,11 +8,14 @@ import pytest
 
 from tests.conftest import SOAK
 from tests.crash.inspecting import Store
-from tests.crash.processes import all_ended, place
+from tests.crash.journal import Told, read
+from tests.crash.processes import WAIT_S, Place, Process, all_ended, place
 from tests.property.ready import MISSING, REASON
 
 pytestmark = [pytest.mark.soak, pytest.mark.skipif(bool(MISSING), reason=REASON)]
 
+BEFORE = 10
+"""Answers that each writer gets in a round before the killing begins."""
 ROUNDS = 50 if SOAK == "long" else 5
 SEED = 20_260_101
 WRITERS = ("one", "two", "three")
@@ -31,7 +34,8 @@ def test_killed_writers_lose_nothing(tmp_path: Path) -> None:
         for number in range(ROUNDS):
             writers = [here.writer(name, f"{SEED}-{number}") for name in WRITERS]
             with all_ended(writers):
-                time.sleep(0.6 + dice.random())
+                under_way(here, writers)
+                time.sleep(dice.random())
                 for writer in dice.sample(writers, len(writers)):
                     assert writer.status() is None, f"a writer ended by itself: {here.printed()}"
                     writer.kill()
@@ -43,5 +47,18 @@ def test_killed_writers_lose_nothing(tmp_path: Path) -> None:
             finally:
                 store.close()
             assert not here.printed()
-        assert answers > 20 * ROUNDS, f"only {answers} commands were answered"
+        assert answers >= BEFORE * ROUNDS * len(WRITERS), f"only {answers} commands were answered"
     print(f"{answers} acknowledged commands checked")
+
+
+def under_way(here: Place, writers: list[Process]) -> None:
+    """Wait until every writer has got its answers."""
+    journals = [here.journals / f"{name}.jsonl" for name in WRITERS]
+    wanted = [len(Told(read(path)).answers) + BEFORE for path in journals]
+    until = time.monotonic() + WAIT_S
+    while any(
+        len(Told(read(path)).answers) < count for path, count in zip(journals, wanted, strict=True)
+    ):
+        assert all(writer.status() is None for writer in writers), here.printed()
+        assert time.monotonic() < until, f"the writers do not get on: {here.printed()}"
+        time.sleep(0.05)

@@ -89,7 +89,7 @@ def test_processes_that_come_and_go(tmp_path: Path) -> None:
                         alive[name] = make()
                         every.append(alive[name])
                         starts += 1
-                time.sleep(dice.choice((0.05, 0.3, 1.0)))
+                time.sleep(dice.choice((0.05, 0.5, 2.0)))
                 ends += _kill_one(dice, alive, cli)
                 _fallen(here, alive)
         finally:
@@ -101,7 +101,7 @@ def test_processes_that_come_and_go(tmp_path: Path) -> None:
                     process.end()
         answers = _check(here)
     print(f"{starts} starts, {ends} kills, {answers} acknowledged commands checked")
-    assert answers > SECONDS
+    assert answers > 10
 
 
 def _kill_one(dice: random.Random, alive: dict[str, Process], cli: Cli) -> int:

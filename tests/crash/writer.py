@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rewound.eventlog.errors import RewoundError
 from rewound.memory.library import Memory
-from tests.crash.journal import Answer, Fault, Journal, Told, Try
+from tests.crash.journal import Answer, Fault, Journal, Try
 
 CONTAINER = "alpha"
 
@@ -23,37 +23,42 @@ class Writer:
         self.memory = memory
         self.journal = journal
         self.name = journal.path.stem
-        self.random = random.Random(f"{seed}-{self.name}-{len(journal.lines)}")
+        self.told = journal.told
+        self.random = random.Random(f"{seed}-{self.name}-{len(self.told.tries)}")
+        self.shown: list[int] = []
+
+    def shows(self, fact: int) -> bool:
+        """Whether a fact of our own is there to be changed."""
+        last = self.told.tries[self.told.facts[fact][-1]]
+        return last.action in ("remember", "update")
 
     def begin(self) -> None:
         """Send again what the last process got no answer to."""
-        for line in Told(self.journal.lines).unanswered:
+        for line in self.told.unanswered:
             self.send(line)
+        self.shown = [fact for fact in self.told.facts if self.shows(fact)]
 
     def step(self) -> None:
-        told = Told(self.journal.lines)
-        number = len(told.tries)
-        line = self.next_try(told, number)
+        line = self.next_try(len(self.told.tries))
         self.journal.add(line)
         self.send(line)
         if self.random.random() < 0.3 and line.action in ("remember", "update"):
             self.look(line)
 
-    def next_try(self, told: Told, number: int) -> Try:
+    def next_try(self, number: int) -> Try:
         text = f"fact wordq{number} of {self.name}"
         key = f"{self.name}-{number}"
-        shown = {
-            fact: tries
-            for fact, tries in told.facts().items()
-            if told.tries[tries[-1]].action in ("remember", "update")
-        }
         roll = self.random.random()
-        if shown and roll < 0.35:
-            fact = self.random.choice(sorted(shown))
-            fresh = len(shown[fact]) == 1
+        if self.shown and roll < 0.35:
+            at = self.random.randrange(len(self.shown))
+            fact = self.shown[at]
             if roll < 0.15:
                 return Try(number, "update", fact, text, key)
+            self.shown[at] = self.shown[-1]
+            self.shown.pop()
+            fresh = len(self.told.facts[fact]) == 1
             return Try(number, "undo" if fresh and roll < 0.25 else "forget", fact, "", key)
+        self.shown.append(number)
         return Try(number, "remember", number, text, key)
 
     def send(self, line: Try) -> None:
@@ -64,8 +69,7 @@ class Writer:
             raise SystemExit(3) from error
 
     def answer(self, line: Try) -> Answer:
-        told, memory = Told(self.journal.lines), self.memory
-        made = told.answers.get(line.fact)
+        memory, made = self.memory, self.told.answers.get(line.fact)
         if line.action == "remember":
             written = memory.remember(line.text, key=line.key)
             item = written.items[0]

@@ -27,7 +27,7 @@ from rewound.memory.host import Host
 from rewound.memory.library import Memory
 from rewound.memory.link import Link
 from rewound.memory.lock import OwnerLock, holder
-from rewound.memory.place import open_layout
+from rewound.memory.place import Layout, open_layout
 from rewound.memory.replies import Figures, Page, Reply, Written
 from tests.integration.given import HandClock, deciders, fact
 
@@ -478,3 +478,19 @@ def test_the_lock_is_free_after_an_open_that_failed(
     assert lock is not None
     lock.release()
     link.close()
+
+
+def test_without_a_place_for_a_socket_the_owner_works_alone(
+    data: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nowhere(self: Layout) -> Path:
+        raise InvalidInput("no folder for sockets")
+
+    monkeypatch.setattr(Layout, "socket", nowhere)
+    assert write(memory, "one") == 2
+    assert texts(memory) == ["one"]
+    monkeypatch.undo()
+    second = Link(data, wait_s=0.1)
+    with pytest.raises(StoreBusy, match=f"process {os.getpid()}"):
+        second.call(q.Stats())
+    second.close()

@@ -1,19 +1,21 @@
 """Law 2's other side: a log copied event by event up to a position, then today's overlay.
 
 Uses only the interface of the log. Ids, times, salts and positions of the copied events are the
-same; after them come the forgettings, restorings and erasures of later positions, with the undos
-that touch them, so that what is hidden is what is hidden today.
+same. After them come later erasures, and forgettings and restorings that make the overlay what it
+is today, without touching a row.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from rewound.eventlog.bodies import Place, Sealed
-from rewound.eventlog.events import ContentErased, Event, Forgotten, Restored, Undone
-from rewound.eventlog.ids import ContainerId, EventId
+from rewound.eventlog.events import ContentErased, Event, Forgotten, Restored, Span
+from rewound.eventlog.ids import ContainerId, EventId, Ref
 from rewound.eventlog.log import Draft, Log, Reader, Recorded
+from tests.oracle.fold import lifts
+from tests.oracle.ledger import Ledger
 from tests.property.words import own_bodies
 
 GONE = Sealed(bytes(16), b"")
@@ -32,37 +34,60 @@ def copy_until(
         clock.at = recorded.envelope.recorded_at
         _append(source, target, recorded)
     # the clock stands: now stays the moment of the last copied event, but for a µs each
-    for recorded in overlay_after(events, position):
-        _append(source, target, recorded)
+    for event in overlay_after(events, position):
+        with target.writing() as writer:
+            writer.append(container, [Draft(event)])
 
 
-def overlay_after(events: Sequence[Recorded], position: int) -> list[Recorded]:
-    """Later events that hide or show, and the undos of such: nothing that changes a row."""
-    overlay: set[EventId] = set()
-    picked: list[Recorded] = []
-    for r in events:
-        event = _overlaying(r.event, overlay, position)
-        if event is not None:
-            overlay.add(r.envelope.event_id)
-            if r.position > position:
-                picked.append(Recorded(r.envelope, event))
-    return picked
+def overlay_after(events: Sequence[Recorded], position: int) -> list[Event]:
+    """What brings the overlay of that position to what it is today; spans of later texts left out.
+
+    Not the later events themselves: an undo may take back a forgetting and a fact at once.
+    """
+    then, today = forgettings(events[:position]), forgettings(events)
+    overlay: list[Event] = []
+    for event_id in {**then, **today}:
+        old, new = then.get(event_id, NOTHING), today.get(event_id, NOTHING)
+        item = (old.item or new.item)[0]
+        shows = tuple(ref for ref in old.hides if ref not in new.hides)
+        clears = tuple(span for span in old.masks if span not in new.masks)
+        if shows or clears:
+            overlay.append(Restored(item, shows, (event_id,), clears))
+        hides = tuple(ref for ref in new.hides if ref not in old.hides)
+        fresh = (span for span in new.masks if span not in old.masks)
+        masks = tuple(span for span in fresh if span.place.at <= position)
+        if hides or masks:
+            overlay.append(Forgotten(item, hides, masks))
+    for r in events[position:]:
+        if isinstance(r.event, ContentErased):
+            places = tuple(place for place in r.event.places if place.at <= position)
+            overlay.append(msgspec.structs.replace(r.event, places=places))
+    return overlay
 
 
-def _overlaying(event: Event, overlay: set[EventId], position: int) -> Event | None:
-    """What of an event belongs to the overlay; spans of later texts name nothing in the copy."""
-    replace = msgspec.structs.replace
-    match event:
-        case Forgotten() | Restored():
-            kept = tuple(span for span in event.masks if span.place.at <= position)
-            return replace(event, masks=kept)
-        case ContentErased():
-            places = tuple(place for place in event.places if place.at <= position)
-            return replace(event, places=places)
-        case Undone():
-            touched = tuple(target for target in event.events if target in overlay)
-            return replace(event, events=touched) if touched else None
-    return None
+class Forgetting(NamedTuple):
+    """What a forgetting still hides and masks. `item` has one entry, or none for no forgetting."""
+
+    item: tuple[Ref, ...]
+    hides: tuple[Ref, ...]
+    masks: tuple[Span, ...]
+
+
+NOTHING = Forgetting((), (), ())
+
+
+def forgettings(events: Sequence[Recorded]) -> dict[EventId, Forgetting]:
+    """Those that hold, less what was restored."""
+    ledger = Ledger(events, lambda _: None)
+    found: dict[EventId, Forgetting] = {}
+    for r in ledger.held:
+        if isinstance(r.event, Forgotten):
+            shown = {ref for restored in lifts(ledger, r) for ref in restored.shows}
+            lifted = {span for restored in lifts(ledger, r) for span in restored.masks}
+            hides = tuple(ref for ref in r.event.hides if ref not in shown)
+            masks = tuple(span for span in r.event.masks if span not in lifted)
+            found[r.envelope.event_id] = Forgetting((r.event.item,), hides, masks)
+    return found
 
 
 def _append(source: Reader, target: Log, recorded: Recorded) -> None:

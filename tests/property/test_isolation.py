@@ -9,7 +9,6 @@ import pytest
 
 from rewound.eventlog.errors import InvalidInput, NotFound, RewoundError
 from rewound.memory.library import Memory
-from rewound.memory.replies import Written
 from rewound.memory.requests import What
 from tests.oracle.story import CountedIds, HandClock
 from tests.property.driver import START_US

@@ -2,6 +2,7 @@
 
 import pytest
 from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
 
 from tests.conftest import SOAK
 from tests.property.machine import DurableLaws, Laws
@@ -9,9 +10,30 @@ from tests.property.ready import MISSING, REASON
 
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=REASON)
 
-_EXAMPLES = {"": (25, 8), "short": (200, 60), "long": (3000, 600)}[SOAK]
+QUICK = (20, 6)
+SOAKED = (2500, 500) if SOAK == "long" else (15, 6)
+"""Runs of 25 steps: with the log in memory, and in LMDB."""
 
-TestLaws = Laws.TestCase
-TestLaws.settings = settings(max_examples=_EXAMPLES[0], stateful_step_count=25)
-TestDurableLaws = DurableLaws.TestCase
-TestDurableLaws.settings = settings(max_examples=_EXAMPLES[1], stateful_step_count=25)
+
+def judge(machine: type[Laws], runs: int) -> None:
+    run_state_machine_as_test(machine, settings=settings(max_examples=runs, stateful_step_count=25))
+
+
+def test_laws() -> None:
+    judge(Laws, QUICK[0])
+
+
+def test_durable_laws() -> None:
+    judge(DurableLaws, QUICK[1])
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_laws_long() -> None:
+    judge(Laws, SOAKED[0])
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_durable_laws_long() -> None:
+    judge(DurableLaws, SOAKED[1])

@@ -4,6 +4,7 @@ No engine and no decider takes part: events are appended to a log, folded in sli
 and every row at every position must be what the oracle says.
 """
 
+import random
 import shutil
 import tempfile
 from pathlib import Path
@@ -26,7 +27,9 @@ from tests.property.choices import Choices, Drawn, Seeded, chance
 from tests.property.inventing import Inventor
 
 EVENTS_MAX = 30
-EXAMPLES = {"": 150, "short": 1000, "long": 20_000}[SOAK]
+EXAMPLES = 150
+LOGS = 20_000 if SOAK == "long" else 200
+"""Random logs of the soak."""
 
 
 class Folded:
@@ -57,7 +60,7 @@ class Folded:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def judge(c: Choices, count: int) -> None:
+def judge(c: Choices, count: int, *, told: bool = True) -> None:
     """Invent a log, fold it as it grows, and compare every position."""
     inventor = Inventor(c)
     for _ in range(count):
@@ -65,7 +68,7 @@ def judge(c: Choices, count: int) -> None:
     if chance(c, 20):
         inventor.erase()
     story = inventor.story
-    for recorded in story.events:
+    for recorded in story.events if told else ():
         note(f"{recorded.position} {recorded.event} {recorded.envelope.causes}")
     clock = HandClock()
     folded = Folded(clock)
@@ -93,3 +96,17 @@ def test_rows_at_every_position_are_the_oracles(seed: int, count: int) -> None:
 @settings(max_examples=EXAMPLES // 5)
 def test_rows_of_logs_that_hypothesis_draws(data: st.DataObject) -> None:
     judge(Drawn(data), data.draw(st.integers(1, EVENTS_MAX)))
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_rows_of_many_random_logs() -> None:
+    """Fresh logs in every run; the seed of a failure is in its note."""
+    first = random.SystemRandom().randrange(1 << 40) if SOAK == "long" else 0
+    print(f"seeds {first} to {first + LOGS - 1}")
+    for seed in range(first, first + LOGS):
+        try:
+            judge(Seeded(seed), 1 + seed % EVENTS_MAX, told=False)
+        except AssertionError as error:
+            error.add_note(f"seed {seed}")
+            raise
