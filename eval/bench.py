@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import click
@@ -65,6 +66,11 @@ def timed(run: Callable[[], object], times: int) -> list[float]:
     return taken
 
 
+def each(search: Callable[[str], object], queries: list[str]) -> list[float]:
+    """Milliseconds of one search for each query."""
+    return [taken for query in queries for taken in timed(partial(search, query), 1)]
+
+
 def spread(taken: list[float]) -> str:
     """p50, p95 and p99 in milliseconds."""
     cut = statistics.quantiles(taken, n=100)
@@ -89,12 +95,8 @@ def searching(memory: Memory, count: int) -> None:
     queries = [speaker.text(4) for _ in range(_QUERIES)]
     position = memory.stats().info[0].position
     memory.search(queries[0])
-    now = [t for q in queries for t in timed(lambda q=q: memory.search(q), 1)]
-    then = [
-        t
-        for q in queries
-        for t in timed(lambda q=q: memory.as_of(f"@{position // 2}").search(q), 1)
-    ]
+    now = each(memory.search, queries)
+    then = each(memory.as_of(f"@{position // 2}").search, queries)
     ratio = statistics.median(then) / statistics.median(now)
     click.echo(f"search        {count:>7} facts   {spread(now)}")
     click.echo(f"search as_of  {count:>7} facts   {spread(then)}   x{ratio:.2f} of a present one")

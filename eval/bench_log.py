@@ -13,7 +13,6 @@ those who compute); waiting for the disk is not.
 """
 
 import argparse
-import gc
 import os
 import statistics
 import tempfile
@@ -97,32 +96,27 @@ class Ours:
 
     def __init__(self, folder: Path, load: Load) -> None:
         self._log = LmdbLog(folder, SystemClock(), load.ids, map_bytes=MAP_BYTES)
-        self._container = load.container
+        self.load = load
 
     def run(self, drafts: list[Draft], appends: int) -> float:
         """Seconds that one commit took."""
         step = len(drafts) // appends
         with Watch() as watch, self._log.writing() as writer:
             for first in range(0, len(drafts), step):
-                writer.append(self._container, drafts[first : first + step])
+                writer.append(self.load.container, drafts[first : first + step])
         return watch.seconds
 
-    def rows(self, groups: list[list[Draft]]) -> list[Group]:
-        """What the log writes for such groups."""
-        written: list[Group] = []
-        for drafts in groups:
-            with self._log.writing() as writer:
-                writer.append(self._container, drafts)
-                writer.flush()
-                written.append(
-                    [
-                        (table, key, value)
-                        for table, rows in writer.changes
-                        for key, value in rows
-                        if value is not None and table in GATHERED
-                    ]
-                )
-        return written
+    def rows(self, drafts: list[Draft]) -> Group:
+        """What the log writes for a group."""
+        with self._log.writing() as writer:
+            writer.append(self.load.container, drafts)
+            writer.flush()
+            return [
+                (table, key, value)
+                for table, rows in writer.changes
+                for key, value in rows
+                if value is not None and table in GATHERED
+            ]
 
 
 class Bare:
@@ -150,27 +144,27 @@ class Bare:
         return watch.seconds
 
 
-def one_row_each(rows: Group, events: int) -> list[bytes]:
-    """A group's keys and values as one value for each event."""
-    joined = b"".join(key + value for _, key, value in rows)
+def one_row_each(model: Ours, events: int) -> list[bytes]:
+    """All keys and values of a group, as one value for each event."""
+    joined = b"".join(key + value for _, key, value in model.rows(model.load.drafts(events)))
     size = len(joined) // events
     return [joined[at * size : (at + 1) * size] for at in range(events)]
 
 
 class Contender(NamedTuple):
-    """Something that takes rounds; `run` is given the round's number and gives seconds."""
+    """Something that takes rounds; `run` gives the seconds of one."""
 
     name: str
-    run: Callable[[int], float]
+    run: Callable[[], float]
     mark: float | None = None
 
 
 def compare(ours: list[Contender], bare: list[Contender], rounds: int, events: int) -> bool:
     """Print each of ours against each of bare; whether all marks are met."""
     taken: dict[str, list[float]] = {each.name: [] for each in (*bare, *ours)}
-    for index in range(rounds):
+    for _ in range(rounds):
         for each in (*bare, *ours):
-            taken[each.name].append(each.run(index))
+            taken[each.name].append(each.run())
     best = {name: statistics.median(s) / events * 1e6 for name, s in taken.items()}
     for name, micros in best.items():
         print(f"  {name:26} {micros:8.2f} µs an event {1e6 / micros:>12,.0f} events/s")
@@ -192,29 +186,26 @@ def _told(good: bool) -> str:
 def bench(folder: Path, rounds: int, size: int, mark: float) -> bool:
     """Rounds of one commit of `size` events each; whether the marks are met."""
     load = Load()
-    drafts = [load.drafts(size) for _ in range(rounds)]
-    rows = Ours(folder / "model", load).rows(drafts)
-    joined = [one_row_each(group, size) for group in rows]
-    print(f"{size} events a commit, {len(joined[0][0])} bytes of rows an event")
+    model = Ours(folder / "model", load)
     one, same = Bare(folder / "one"), Bare(folder / "same")
+    print(f"{size} events a commit, {len(one_row_each(model, size)[0])} bytes of rows an event")
+    # What is to be written is made just before, for all alike: it is warm in the caches.
     bare = [
-        Contender("bare, same rows", lambda index: same.same_rows(rows[index]), mark),
-        Contender("bare, one table", lambda index: one.one_table(joined[index])),
+        Contender("bare, same rows", lambda: same.same_rows(model.rows(load.drafts(size))), mark),
+        Contender("bare, one table", lambda: one.one_table(one_row_each(model, size))),
     ]
     ours = [
         Contender(
             f"log, {appends} append{'s' * (appends > 1)} a commit",
-            partial(_round, Ours(folder / f"ours-{appends}", load), drafts, appends),
+            partial(_round, Ours(folder / f"ours-{appends}", load), size, appends),
         )
         for appends in sorted({1, size})
     ]
-    gc.collect()
-    gc.freeze()  # what was made ahead is not to be looked through again and again
     return compare(ours, bare, rounds, size)
 
 
-def _round(log: Ours, drafts: list[list[Draft]], appends: int, index: int) -> float:
-    return log.run(drafts[index], appends)
+def _round(log: Ours, size: int, appends: int) -> float:
+    return log.run(log.load.drafts(size), appends)
 
 
 def main() -> int:

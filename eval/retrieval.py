@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from eval.datasets import Question, Unit, corpus, questions, stamp
+from eval.corpora import Question, Unit, corpus, questions, stamp
 from rewound.memory import Memory
 
 SETS = ("locomo", "lme_pool", "beam_100k", "docs_claude")

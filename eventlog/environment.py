@@ -13,7 +13,7 @@ from typing import TypeVar
 import lmdb
 
 from rewound.eventlog.data_file import HEADROOM_BYTES, DataFile, Handles, Options, grown, roomy
-from rewound.eventlog.errors import NotFound, ReadOnly, StoreFull
+from rewound.eventlog.errors import NotFound, ReadOnly, RewoundError, StoreFull
 from rewound.eventlog.failpoints import NONE, Points, failpoint
 from rewound.eventlog.gate import Gate
 from rewound.eventlog.generations import Generations
@@ -21,6 +21,7 @@ from rewound.eventlog.lmdb_errors import MapGrew as MapGrew
 from rewound.eventlog.lmdb_errors import translating
 from rewound.eventlog.reserve import Reserve
 from rewound.eventlog.rewriting import CatchUp, Rewriting
+from rewound.eventlog.writing import Writing
 
 MAP_BYTES = 16 << 20
 MAP_BYTES_MIN = 1 << 20
@@ -105,10 +106,9 @@ class Environment:
             finally:
                 txn.abort()
 
-    @contextmanager
     def writing(
         self, *, urgent: bool = False, committed: Callable[[], None] | None = None
-    ) -> "Iterator[lmdb.Transaction[bytes]]":
+    ) -> "Writing":
         """The one open write: durable on leaving without error, else as if it had not begun.
 
         `urgent` may use the room kept for taking back. `committed` is called after the commit and
@@ -116,27 +116,9 @@ class Environment:
         ReadOnly.
         """
         self._check_writable()
-        limit = self._options.map_bytes_max * (2 if urgent else 1)
-        with self._gate.turn(), translating():
-            self._make_room(limit)
-            self._reserve.before_write(urgent=urgent)
-            txn = self._begin_write()
-            try:
-                yield txn
-                failpoint(self._points.before_commit)
-                txn.commit()
-            except lmdb.MapFullError as error:
-                txn.abort()
-                if self.map_bytes() >= limit:
-                    raise StoreFull("the store has reached the largest size it may have") from error
-                self._too_small = True
-                raise MapGrew("the map was too small and grows: run the write again") from error
-            except BaseException:
-                txn.abort()
-                raise
-            failpoint(self._points.after_commit)
-            if committed is not None:
-                committed()
+        return Writing(
+            self._gate, self._points, urgent, self._begin_write, self._not_fitting, committed
+        )
 
     def write(
         self,
@@ -292,18 +274,10 @@ class Environment:
                 with self._gate.alone():
                     self._data.env.set_mapsize(0)
 
-    def _make_room(self, limit: int, headroom: int = HEADROOM_BYTES) -> None:
-        """Grow the map ahead of a write if little of it is left, or the last one did not fit."""
-        size, used = self._data.sizes()
-        wanted = roomy(grown(size) if self._too_small else size, used, headroom)
-        wanted = min(wanted, max(size, limit))
-        if wanted > size and (self._too_small or not self._gate.holds_read()):
-            with self._gate.alone():
-                failpoint(self._points.before_grow)
-                self._data.env.set_mapsize(wanted)
-        self._too_small = False
-
-    def _begin_write(self) -> "lmdb.Transaction[bytes]":
+    def _begin_write(self, *, urgent: bool) -> "lmdb.Transaction[bytes]":
+        """Begin a write for `Writing`, which has the turn."""
+        self._make_room(self._limit(urgent))
+        self._reserve.before_write(urgent=urgent)
         try:
             return self._data.env.begin(write=True)
         except lmdb.PanicError:
@@ -311,3 +285,27 @@ class Environment:
             with self._gate.alone():
                 self._data.reopen()
             return self._data.env.begin(write=True)
+
+    def _limit(self, urgent: bool) -> int:
+        """The largest map: taking back works in a full one too."""
+        return self._options.map_bytes_max * (2 if urgent else 1)
+
+    def _not_fitting(self, *, urgent: bool) -> RewoundError:
+        """What is said when a write did not fit the map; the next one will find a larger map."""
+        if self.map_bytes() >= self._limit(urgent):
+            return StoreFull("the store has reached the largest size it may have")
+        self._too_small = True
+        return MapGrew("the map was too small and grows: run the write again")
+
+    def _make_room(self, limit: int, headroom: int = HEADROOM_BYTES) -> None:
+        """Grow the map ahead of a write if little of it is left, or the last one did not fit."""
+        size, used = self._data.sizes()
+        if not self._too_small and size - used >= headroom:
+            return
+        wanted = roomy(grown(size) if self._too_small else size, used, headroom)
+        wanted = min(wanted, max(size, limit))
+        if wanted > size and (self._too_small or not self._gate.holds_read()):
+            with self._gate.alone():
+                failpoint(self._points.before_grow)
+                self._data.env.set_mapsize(wanted)
+        self._too_small = False

@@ -16,6 +16,13 @@ PATIENCE_S = 30.0
 """How long a caller waits for reads to end before it gives up: reads are meant to be short."""
 
 
+class _Mine(threading.local):
+    """What the thread that looks holds here."""
+
+    reads = 0
+    turn: object | None = None
+
+
 class Gate:
     """Counts the open transactions of one environment. Safe for any number of threads.
 
@@ -23,56 +30,67 @@ class Gate:
     """
 
     def __init__(self) -> None:
-        self._state = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._readers = 0
-        self._turns: deque[object] = deque()
+        self._turns: deque[object] = deque()  # who writes, then who waits for it
         self._alone = False
         self._closed = False
-        self._mine = threading.local()
+        self._mine = _Mine()
 
     def holds_read(self) -> bool:
         """True when this thread has a read open here."""
-        return bool(getattr(self._mine, "reads", 0))
+        return self._mine.reads > 0
 
     def enter_read(self) -> None:
         """Raises StoreBusy when closed, or when the environment stays taken."""
-        inside = getattr(self._mine, "reads", 0) or getattr(self._mine, "turn", False)
-        with self._state:
-            if self._alone and not inside:
+        mine = self._mine
+        with self._lock:
+            if self._alone and not mine.reads and mine.turn is None:
                 self._wait(lambda: not self._alone, "the store is being rewritten")
             self._check()
             self._readers += 1
-        self._mine.reads = getattr(self._mine, "reads", 0) + 1
+        mine.reads += 1
 
     def leave_read(self) -> None:
         self._mine.reads -= 1
-        with self._state:
+        with self._lock:
             self._readers -= 1
             if self._alone and self._readers == 0:
-                self._state.notify_all()
+                self._changed.notify_all()
 
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        """The right to write, first come first served. Not for a thread that has it already."""
-        if getattr(self._mine, "turn", False):
+    def take_turn(self) -> None:
+        """Wait for the right to write, first come first served; to be given back by `end_turn`.
+
+        Raises StoreBusy when closed, RuntimeError when this thread has the turn already.
+        """
+        if self._mine.turn is not None:
             raise RuntimeError("this thread is writing already: one write at a time")
         me = object()
-        with self._state:
+        with self._lock:
             self._turns.append(me)
             try:
                 while self._turns[0] is not me:
-                    self._state.wait()
+                    self._changed.wait()
                 self._check()
             except BaseException:
                 self._pass_on(me)
                 raise
-        self._mine.turn = True
+        self._mine.turn = me
+
+    def end_turn(self) -> None:
+        me, self._mine.turn = self._mine.turn, None
+        with self._lock:
+            self._pass_on(me)
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """`take_turn` for the length of a block."""
+        self.take_turn()
         try:
             yield
         finally:
-            self._mine.turn = False
-            with self._state:
-                self._pass_on(me)
+            self.end_turn()
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -80,26 +98,26 @@ class Gate:
 
         New reads wait; open ones are waited for. Raises StoreBusy when one does not end.
         """
-        if self.holds_read():
+        if self._mine.reads:
             raise StoreBusy("this thread has a read open in the store that it wants to change")
-        with self._state:
+        with self._lock:
             self._alone = True
             try:
                 self._wait(lambda: self._readers == 0, "a read has been open for too long")
             except BaseException:
                 self._alone = False
-                self._state.notify_all()
+                self._changed.notify_all()
                 raise
         try:
             yield
         finally:
-            with self._state:
+            with self._lock:
                 self._alone = False
-                self._state.notify_all()
+                self._changed.notify_all()
 
     def close(self) -> None:
         """From now on everyone is refused. To be called alone."""
-        with self._state:
+        with self._lock:
             self._closed = True
 
     @property
@@ -108,7 +126,8 @@ class Gate:
 
     def _pass_on(self, me: object) -> None:
         self._turns.remove(me)
-        self._state.notify_all()
+        if self._turns:
+            self._changed.notify_all()
 
     def _check(self) -> None:
         if self._closed:
@@ -117,5 +136,5 @@ class Gate:
     def _wait(self, ready: Callable[[], bool], why: str) -> None:
         until = time.monotonic() + PATIENCE_S
         while not ready():
-            if not self._state.wait(until - time.monotonic()) and not ready():
+            if not self._changed.wait(until - time.monotonic()) and not ready():
                 raise StoreBusy(f"{why}: try again")

@@ -19,7 +19,7 @@ class MapGrew(StoreBusy):
     """
 
 
-def translated(error: Exception) -> Exception:
+def translated(error: BaseException) -> BaseException:
     """The error of ours that stands for one of LMDB or the system; the same if there is none."""
     code = error.code if isinstance(error, lmdb.Error) else getattr(error, "errno", None)
     if code in _FULL or isinstance(error, lmdb.DiskError):

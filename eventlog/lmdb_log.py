@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 
 import lmdb
 
@@ -13,7 +14,7 @@ from rewound.eventlog.errors import Conflict, Damaged, ReadOnly
 from rewound.eventlog.failpoints import LOG
 from rewound.eventlog.ids import IdSource
 from rewound.eventlog.lmdb_reader import LmdbReader
-from rewound.eventlog.lmdb_writer import LmdbWriter
+from rewound.eventlog.lmdb_writer import NO_TIP, LmdbWriter
 from rewound.eventlog.tables import COMPACTION, FORMAT, META, STORE_ID, TABLES
 
 DISK_FORMAT = 1
@@ -46,6 +47,7 @@ class LmdbLog:
         self._clock = clock
         self._ids = ids
         self._behind: Behind | None = None
+        self._tip = NO_TIP
         self.environment = Environment(
             path,
             TABLES,
@@ -74,24 +76,20 @@ class LmdbLog:
         with self.environment.reading() as txn:
             yield LmdbReader(txn, self.environment.handles)
 
-    @contextmanager
-    def writing(self, *, urgent: bool = False) -> Iterator[LmdbWriter]:
-        writer: LmdbWriter | None = None
-
-        def committed() -> None:
-            if writer is not None and self._behind is not None:
-                self._behind.add(writer.changes)
-
-        behind = self._behind
-        if behind is not None:
+    def writing(self, *, urgent: bool = False) -> "LogWriting":
+        if (behind := self._behind) is not None:
             behind.wait()
-        with self.environment.writing(urgent=urgent, committed=committed) as txn:
-            writer = LmdbWriter(txn, self.environment.handles, self._clock, self._ids)
-            try:
-                yield writer
-                writer.flush()
-            finally:
-                writer.close()
+        return LogWriting(self, urgent)
+
+    def begin_write(self, txn: "lmdb.Transaction[bytes]") -> LmdbWriter:
+        """Only for `LogWriting`."""
+        return LmdbWriter(txn, self.environment.handles, self._clock, self._ids, self._tip)
+
+    def committed(self, writer: LmdbWriter) -> None:
+        """Only for `LogWriting`, in the writer's turn."""
+        self._tip = writer.tip()
+        if self._behind is not None:
+            self._behind.add(writer.changes)
 
     def needs_compaction(self) -> bool:
         return self._meta(COMPACTION) is not None or self.environment.has_stale_files()
@@ -150,3 +148,39 @@ class LmdbLog:
     def _meta(self, name: bytes) -> bytes | None:
         with self.environment.reading() as txn:
             return txn.get(name, db=self.environment.db(META))
+
+
+class LogWriting:
+    """The context of one group. A plain object, since it is entered for each commit."""
+
+    def __init__(self, log: LmdbLog, urgent: bool) -> None:
+        self._log = log
+        self._inner = log.environment.writing(urgent=urgent, committed=self._committed)
+
+    def __enter__(self) -> LmdbWriter:
+        txn = self._inner.__enter__()
+        try:
+            self._writer = self._log.begin_write(txn)
+        except BaseException as error:
+            self._inner.__exit__(type(error), error, error.__traceback__)
+            raise
+        return self._writer
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if error is None:
+                self._writer.flush()
+        except BaseException as failed:
+            self._inner.__exit__(type(failed), failed, failed.__traceback__)
+            raise
+        finally:
+            self._writer.close()
+        self._inner.__exit__(kind, error, trace)
+
+    def _committed(self) -> None:
+        self._log.committed(self._writer)

@@ -8,6 +8,7 @@ import hashlib
 import threading
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import lmdb
 import msgspec
@@ -19,7 +20,7 @@ from rewound.eventlog.clock import Clock
 from rewound.eventlog.envelope import PERSON, Actor, Envelope
 from rewound.eventlog.errors import Conflict, Damaged
 from rewound.eventlog.failpoints import LOG_BETWEEN_TABLES, failpoint
-from rewound.eventlog.ids import ContainerId, EventId, GroupId, IdSource, Kind, Ref
+from rewound.eventlog.ids import ContainerId, EventId, GroupId, IdSource, Kind, Ref, several
 from rewound.eventlog.lmdb_reader import LmdbReader
 from rewound.eventlog.log import Answered, Draft, Head, Recorded
 from rewound.eventlog.tables import (
@@ -55,8 +56,22 @@ Change = tuple[str, Sequence[tuple[bytes, bytes | None]]]
 _sha256 = hashlib.sha256
 _KINDS = [bytes((kind,)) for kind in range(max(Kind) + 1)]
 _raw = msgspec.Raw
+_recorded = tuple.__new__  # what a NamedTuple does itself, without the call in between
 _FORMAT = envelopes.FORMAT
 _encode_answered = msgspec.msgpack.Encoder().encode
+
+
+class Tip(NamedTuple):
+    """The end of the log as a write left it, good for the very next write transaction."""
+
+    txn_id: int
+    sequence: int
+    last_at: int
+    heads: dict[ContainerId, Head]
+
+
+NO_TIP = Tip(-1, 0, 0, {})
+_HEADS_MAX = 10_000
 
 
 class LmdbWriter(LmdbReader):
@@ -68,7 +83,9 @@ class LmdbWriter(LmdbReader):
         handles: dict[str, lmdb._Database],
         clock: Clock,
         ids: IdSource,
+        tip: Tip,
     ) -> None:
+        """`tip` is what the last writer left, to be believed if nobody has written since."""
         super().__init__(txn, handles)
         self._clock = clock
         self._ids = ids
@@ -79,7 +96,13 @@ class LmdbWriter(LmdbReader):
         self._closed = False
         self.changes: list[Change] = []
         """What was written, for a copy of the store that is being made meanwhile."""
-        self._sequence, self._last_at = self._last()
+        self._txn_id = txn.id()
+        if self._txn_id == tip.txn_id + 1:
+            self._sequence, self._last_at = tip.sequence, tip.last_at
+            self._known_heads = tip.heads
+        else:
+            self._sequence, self._last_at = self._last()
+            self._known_heads = {}
 
     # --- reading one's own appends
 
@@ -89,10 +112,16 @@ class LmdbWriter(LmdbReader):
         return self._handles[table]
 
     def head(self, container: ContainerId) -> Head:
-        head = self._heads.get(container)
+        head = self._heads.get(container) or self._known_heads.get(container)
         if head is None:
-            head = self._heads[container] = super().head(container)
+            head = self._known_heads[container] = super().head(container)
         return head
+
+    def tip(self) -> Tip:
+        """What the next writer need not look up, once this one is committed."""
+        heads = self._known_heads if len(self._known_heads) < _HEADS_MAX else {}
+        heads.update(self._heads)
+        return Tip(self._txn_id, self._sequence, self._last_at, heads)
 
     def sequence(self) -> int:
         return self._sequence
@@ -124,14 +153,15 @@ class LmdbWriter(LmdbReader):
             self.key(container)
         sequence = self._sequence
         at = max(self._clock.now_us(), self._last_at + 1) - 1
-        new_id, encode, encode_envelope = self._ids.new, registry.encode, envelopes.encode
+        fresh = iter(several(self._ids, len([1 for draft in drafts if draft.event_id is None])))
+        encode, encode_envelope = registry.encode, envelopes.encode
         recorded: list[Recorded] = []
         events: list[Row] = []
         ids: list[Row] = []
         positions: list[Row] = []
         bodies: list[Row] = []
         for event, sealed, causes, scope, given in drafts:
-            event_id = EventId(new_id() if given is None else checked_id(given))
+            event_id = EventId(next(fresh) if given is None else checked_id(given))
             if group is None:
                 group = GroupId(event_id)
             position += 1
@@ -151,7 +181,7 @@ class LmdbWriter(LmdbReader):
             positions.append((container + pack8(position), key + link))
             for slot, (salt, content) in enumerate(sealed):
                 bodies.append((pack_body(sequence, slot), salt + content))
-            recorded.append(Recorded(envelope, event))
+            recorded.append(_recorded(Recorded, (envelope, event)))
         tags = _tags(container, recorded)
         # Only now, so that a draft that cannot be encoded leaves nothing of its group behind.
         rows = self._rows

@@ -320,7 +320,12 @@ class Memory(Reading):
         return self._answer(request, r.Rebuilt)
 
     def replay(self, at: As_of, *, to: str | None = None, verify: bool = True) -> r.Replayed:
-        """Build the store as it was, by itself, and prove that reads `as_of` then agree with it."""
+        """Build the store as it was, by itself, and prove that reads `as_of` then agree with it.
+
+        It is kept when `to` names a new folder.
+        """
+        if to and not to.isspace():  # the owner may be a process with another working folder
+            to = os.path.abspath(os.path.expanduser(to))
         given = {"container": self._container, "at": as_moment(at, "at"), "to": to}
         return self._answer(convert(q.Replay, {**given, "verify": verify}), r.Replayed)
 

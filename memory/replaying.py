@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -39,14 +40,14 @@ _DIFFERENCES_MAX = 20
 
 
 def replay_store(request: q.Replay, engine: Engine) -> Replayed:
-    """Raises InvalidInput when `to` is a folder that holds something."""
-    target = _target(request.to)
+    """Raises InvalidInput when `to` cannot be a store of its own."""
     with engine.reading() as live:
         home = container_named(live.log, request.container)
         if home is None:
             raise no_container(request.container)
         view = live.container(home)
         moment = point(view, zone_of(view), request.at, engine.now_us(0), "at")
+    target = _target(request.to, engine)
     with _views(target, engine) as views:
         made = replay(views, engine.log, moment.now_us)
         differences: list[str] = []
@@ -69,16 +70,36 @@ def replay_store(request: q.Replay, engine: Engine) -> Replayed:
     )
 
 
-def _target(to: str | None) -> Path | None:
+def _target(to: str | None, engine: Engine) -> Path | None:
+    """The new folder, made. Raises InvalidInput naming what is wrong with it."""
     if to is None:
         return None
-    path = Path(to).expanduser().absolute()
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+    try:
+        path = Path(to).expanduser().resolve()
+        if _holds_something(path):
+            raise InvalidInput(
+                "the folder to build the store in must be new or empty: name another one",
+                field="to",
+            )
+        if isinstance(engine.log, LmdbLog):
+            own = engine.log.data.resolve()
+            if path.is_relative_to(own):
+                raise InvalidInput(
+                    "the folder to build the store in lies in the store itself: name one elsewhere",
+                    field="to",
+                )
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "there is no such home folder"
         raise InvalidInput(
-            "the folder to build the store in must be new or empty: name another one", field="to"
-        )
-    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            f"the folder to build the store in cannot be made: {reason}", field="to"
+        ) from None
     return path
+
+
+def _holds_something(path: Path) -> bool:
+    """Something is there that is not an empty folder."""
+    return os.path.lexists(path) and (not path.is_dir() or any(path.iterdir()))
 
 
 @contextmanager
@@ -113,7 +134,8 @@ def _copy_log(
 
 def _counts(then: Snapshot) -> dict[str, int]:
     """Rows of the whole replayed store by view."""
-    counts = dict.fromkeys(("containers", "documents", "messages", "passages", "facts"), 0)
+    names = ("containers", "documents", "messages", "passages", "facts")
+    counts: dict[str, int] = {name: 0 for name in names}
     for container in then.positions():
         if container == STORE:
             continue

@@ -242,7 +242,7 @@ HOLDS: list[tuple[Rule, str, str]] = [
     (wrong_imports, "memory/x.py", "from rewound.llm import nodes\nimport rewound.eventlog.ids"),
     (wrong_imports, "tests/x.py", "from rewound.eventlog import ids\nfrom eval.data import rows"),
     (banned_uses, "eventlog/clock.py", "import time\ntime.time_ns()"),
-    (banned_uses, "eventlog/bodies.py", "import os\nos.urandom(8)"),
+    (banned_uses, "eventlog/ids.py", "import os\nos.urandom(8)"),
     (banned_uses, "http/cli_admin.py", "import os\nos.environ['A']"),
     (banned_uses, "memory/x.py", "import time\ntime.monotonic()\nimport uuid\nuuid.UUID(int=1)"),
     (banned_uses, "memory/x.py", "def f(clock, time):\n    return time.time() + clock.time()"),

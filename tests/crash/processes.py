@@ -27,7 +27,7 @@ class Place:
         self.environment = {
             **{name: value for name, value in os.environ.items() if "REWOUND" not in name},
             "XDG_RUNTIME_DIR": str(runtime),
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", ""))),
             "PYTHONWARNINGS": "default",
         }
 

@@ -127,6 +127,15 @@ def event_name(recorded: Recorded) -> str:
     return show(Kind.EVENT, recorded.envelope.event_id)
 
 
+def rebuilt_past_law(driver: Driver, name: str, position: int) -> None:
+    """`replay` builds the store as it was by itself, and finds that as-of reads agree."""
+    with driver.log.reading() as reader:
+        then = reader.read(driver.container(name), position)
+    assert then is not None
+    replayed = driver.call(requests.Replay(container=name, at=show_us(then.envelope.recorded_at)))
+    assert replayed.agrees, f"time: replay to {name}@{position}: {replayed.differences}"
+
+
 # --- law 3
 
 
@@ -455,6 +464,16 @@ def asked_variants(
         interval = (instant.at, end_of(instant))
         variants.append((Asked(now=now, valid_at=interval), {"valid_at": text}))
     return variants
+
+
+def counts_law(driver: Driver, name: str) -> None:
+    """The figures of a container count what its lists show."""
+    dump, erased = driver.oracle(name), erased_items(driver.events(name))
+    asked = Asked(now=driver.now_us())
+    (info,) = driver.call(requests.Stats(container=name)).info
+    wanted = {f"{what}s": len(listing(dump, what, asked, erased)) for what in WHATS}
+    found = {what: info.counts.get(what, 0) for what in wanted}
+    same(found, wanted, "honesty: counts")
 
 
 # --- law 10

@@ -139,10 +139,10 @@ class Driver:
         with self.log.reading() as reader:
             return max(self.clock.at, reader.last_recorded_at())
 
-    def events(self, name: str) -> list[Recorded]:
+    def events(self, name: str, after: int = 0) -> list[Recorded]:
         container = self.container(name)
         with self.log.reading() as reader:
-            return list(reader.events(container))
+            return list(reader.events(container, after))
 
     def bodies(self, name: str) -> "Bodies":
         return Bodies(self.log, self.container(name))

@@ -153,6 +153,7 @@ class Laws(RuleBasedStateMachine):
             checks.replay_law(driver, name)
             checks.jobs_law(driver, name)
             checks.reads_law(driver, name)
+            checks.counts_law(driver, name)
             position = 1 + self.steps * 7 % driver.head(name).position
             checks.reads_law(driver, name, position=position)
             checks.forget_law(driver, name, [position])
@@ -163,6 +164,7 @@ class Laws(RuleBasedStateMachine):
             finally:
                 copy.close()
             checks.clock_law(driver, name, position)
+            checks.rebuilt_past_law(driver, name, position)
             if self.durable:
                 checks.erase_law(driver, name, self.kept)
         if len(driver.names()) == 2:
