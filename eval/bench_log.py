@@ -160,20 +160,21 @@ class Contender(NamedTuple):
 
 
 def compare(ours: list[Contender], bare: list[Contender], rounds: int, events: int) -> bool:
-    """Print each of ours against each of bare; whether all marks are met."""
+    """Print each of ours against each of bare; whether the marks are met, against the first."""
     taken: dict[str, list[float]] = {each.name: [] for each in (*bare, *ours)}
     for _ in range(rounds):
         for each in (*bare, *ours):
             taken[each.name].append(each.run())
-    best = {name: statistics.median(s) / events * 1e6 for name, s in taken.items()}
-    for name, micros in best.items():
+    typical = {name: statistics.median(s) / events * 1e6 for name, s in taken.items()}
+    for name, micros in typical.items():
         print(f"  {name:26} {micros:8.2f} µs an event {1e6 / micros:>12,.0f} events/s")
     met = True
     for mine in ours:
         for other in bare:
-            ratio = best[other.name] / best[mine.name]
-            good = other.mark is None or ratio >= other.mark
-            told = "" if other.mark is None else f"   mark {other.mark}: {_told(good)}"
+            ratio = typical[other.name] / typical[mine.name]
+            marked = mine.mark is not None and other is bare[0]
+            good = not marked or ratio >= (mine.mark or 0)
+            told = f"   mark {mine.mark}: {_told(good)}" if marked else ""
             print(f"  {mine.name} / {other.name}: {ratio:.2f}{told}")
             met = met and good
     return met
@@ -191,13 +192,14 @@ def bench(folder: Path, rounds: int, size: int, mark: float) -> bool:
     print(f"{size} events a commit, {len(one_row_each(model, size)[0])} bytes of rows an event")
     # What is to be written is made just before, for all alike: it is warm in the caches.
     bare = [
-        Contender("bare, same rows", lambda: same.same_rows(model.rows(load.drafts(size))), mark),
+        Contender("bare, same rows", lambda: same.same_rows(model.rows(load.drafts(size)))),
         Contender("bare, one table", lambda: one.one_table(one_row_each(model, size))),
     ]
     ours = [
         Contender(
             f"log, {appends} append{'s' * (appends > 1)} a commit",
             partial(_round, Ours(folder / f"ours-{appends}", load), size, appends),
+            mark if appends == 1 else None,
         )
         for appends in sorted({1, size})
     ]
@@ -209,7 +211,7 @@ def _round(log: Ours, size: int, appends: int) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Speed of the log against bare LMDB")
     parser.add_argument("--rounds", type=int, default=150, help="of groups; single ones: ten times")
     parser.add_argument("--folder", help="where to write (a disk, not memory)")
     args = parser.parse_args()

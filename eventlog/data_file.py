@@ -61,7 +61,11 @@ class DataFile:
         self.folder = files.newest()
         fresh = not self.path.exists()
         self.env = self._open(options.map_bytes)
-        self.handles = self._open_databases()
+        try:
+            self.handles = self._open_databases()
+        except BaseException:
+            self.env.close()  # or py-lmdb would not open it again in this process
+            raise
         self._psize = self.env.stat()["psize"]
         if fresh:
             sync_folder(self.folder)

@@ -20,7 +20,7 @@ from rewound.eventlog.generations import Generations
 from rewound.eventlog.lmdb_errors import MapGrew as MapGrew
 from rewound.eventlog.lmdb_errors import translating
 from rewound.eventlog.reserve import Reserve
-from rewound.eventlog.rewriting import CatchUp, Rewriting
+from rewound.eventlog.rewriting import Rewriting
 from rewound.eventlog.writing import Writing
 
 MAP_BYTES = 16 << 20
@@ -220,12 +220,17 @@ class Environment:
             self._gate.close()
 
     def compact(
-        self, *, begin: Callable[[], None] | None = None, catch_up: CatchUp | None = None
+        self,
+        *,
+        begin: Callable[[], None] | None = None,
+        catch_up: "Callable[[Environment], bool] | None" = None,
     ) -> None:
         """Rewrite the file without free pages and without a byte that belongs to no row.
 
         With `catch_up` others go on writing meanwhile; `begin` is called in the writer's turn at
-        the moment of the snapshot. Without it they wait. Readers only ever wait for the swap. A
+        the moment of the snapshot, `catch_up` several times after it, the last while they wait: it
+        brings the copy up to date and says whether that was little. Without it they wait from the
+        beginning. Readers only ever wait for the swap. A
         crash at any step leaves the old file or the new one, both whole. Raises StoreFull,
         StoreBusy; then nothing has changed, or the environment is closed.
         """

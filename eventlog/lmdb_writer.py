@@ -7,8 +7,8 @@ table they belong to.
 import hashlib
 import threading
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import lmdb
 import msgspec
@@ -20,7 +20,7 @@ from rewound.eventlog.clock import Clock
 from rewound.eventlog.envelope import PERSON, Actor, Envelope
 from rewound.eventlog.errors import Conflict, Damaged
 from rewound.eventlog.failpoints import LOG_BETWEEN_TABLES, failpoint
-from rewound.eventlog.ids import ContainerId, EventId, GroupId, IdSource, Kind, Ref, several
+from rewound.eventlog.ids import ContainerId, GroupId, IdSource, Kind, Ref, several
 from rewound.eventlog.lmdb_reader import LmdbReader
 from rewound.eventlog.log import Answered, Draft, Head, Recorded
 from rewound.eventlog.tables import (
@@ -56,7 +56,7 @@ Change = tuple[str, Sequence[tuple[bytes, bytes | None]]]
 _sha256 = hashlib.sha256
 _KINDS = [bytes((kind,)) for kind in range(max(Kind) + 1)]
 _raw = msgspec.Raw
-_recorded = tuple.__new__  # what a NamedTuple does itself, without the call in between
+_tuple = tuple.__new__  # what a NamedTuple does itself, without the call in between
 _FORMAT = envelopes.FORMAT
 _encode_answered = msgspec.msgpack.Encoder().encode
 
@@ -93,6 +93,7 @@ class LmdbWriter(LmdbReader):
         self._rows: dict[str, list[Row]] = {table: [] for table in GATHERED}
         self._tags: dict[bytes, list[int]] = {}
         self._heads: dict[ContainerId, Head] = {}
+        self._kinds: dict[ContainerId, list[bytes]] = {}  # what keys of tags begin with, by kind
         self._closed = False
         self.changes: list[Change] = []
         """What was written, for a copy of the store that is being made meanwhile."""
@@ -148,56 +149,80 @@ class LmdbWriter(LmdbReader):
         group: GroupId | None = None,
     ) -> list[Recorded]:
         self._check()
-        position, link = self.head(container)
-        if position == 0 and drafts:
+        head = self.head(container)
+        if head.position == 0 and drafts:
             self.key(container)
+        rows = self._rows
+        lengths = [len(gathered) for gathered in rows.values()]
+        try:
+            recorded, tagged, link = self._encode(container, head, drafts, actor, group)
+        except BaseException:
+            # A draft that cannot be encoded leaves nothing of its group behind.
+            for gathered, length in zip(rows.values(), lengths, strict=True):
+                del gathered[length:]
+            raise
+        gather = self._tags.setdefault
+        for position, keys in enumerate(tagged, head.position + 1):
+            for key in keys:
+                positions = gather(key, [])
+                if not positions or positions[-1] != position:
+                    positions.append(position)
+        if recorded:
+            self._sequence += len(recorded)
+            self._last_at = recorded[-1].envelope.recorded_at
+            self._heads[container] = Head(head.position + len(recorded), link)
+        return recorded
+
+    def _encode(
+        self,
+        container: ContainerId,
+        head: Head,
+        drafts: Sequence[Draft],
+        actor: Actor,
+        group: GroupId | None,
+    ) -> tuple[list[Recorded], list[list[bytes]], bytes]:
+        """Gather the events' rows; the events, the keys of their tags, the chain's new value."""
+        position, link = head
         sequence = self._sequence
         at = max(self._clock.now_us(), self._last_at + 1) - 1
-        fresh = iter(several(self._ids, len([1 for draft in drafts if draft.event_id is None])))
-        encode, encode_envelope = registry.encode, envelopes.encode
+        new_id = self._ids.new if len(drafts) == 1 else _new_ids(self._ids, drafts)
+        kinds = self._kinds.get(container) or self._kinds_of(container)
+        encode, encode_envelope, rows = registry.encode, envelopes.encode, self._rows
+        events, bodies, positions = rows[EVENTS], rows[BODIES], rows[POSITIONS]
+        event_ids = rows[EVENT_IDS]
         recorded: list[Recorded] = []
-        events: list[Row] = []
-        ids: list[Row] = []
-        positions: list[Row] = []
-        bodies: list[Row] = []
+        tagged: list[list[bytes]] = []
+        group_id: Any = group
         for event, sealed, causes, scope, given in drafts:
-            event_id = EventId(next(fresh) if given is None else checked_id(given))
-            if group is None:
-                group = GroupId(event_id)
+            event_id: Any = new_id() if given is None else checked_id(given)
+            group_id = group_id or event_id
             position += 1
             sequence += 1
             at += 1
             name, schema, payload = encode(event)
             raw_payload = _raw(payload)
             envelope = Envelope(
-                _FORMAT, position, event_id, at, container, scope, actor, causes, group,
+                _FORMAT, position, event_id, at, container, scope, actor, causes, group_id,
                 name, schema, raw_payload,
             )  # fmt: skip
             raw = encode_envelope(envelope)
             link = _sha256(link + raw).digest()  # envelope.chain, in one call
             key = pack8(sequence)
             events.append((key, raw))
-            ids.append((event_id, key))
+            event_ids.append((event_id, key))
             positions.append((container + pack8(position), key + link))
             for slot, (salt, content) in enumerate(sealed):
                 bodies.append((pack_body(sequence, slot), salt + content))
-            recorded.append(_recorded(Recorded, (envelope, event)))
-        tags = _tags(container, recorded)
-        # Only now, so that a draft that cannot be encoded leaves nothing of its group behind.
-        rows = self._rows
-        rows[EVENTS] += events
-        rows[EVENT_IDS] += ids
-        rows[POSITIONS] += positions
-        rows[BODIES] += bodies
-        if self._tags:
-            for tag, at_positions in tags.items():
-                self._tags.setdefault(tag, []).extend(at_positions)
-        else:
-            self._tags = tags
-        if recorded:
-            self._sequence, self._last_at = sequence, at
-            self._heads[container] = Head(position, link)
-        return recorded
+            recorded.append(_tuple(Recorded, (envelope, event)))
+            keys = [kinds[ref.kind] + ref.id for ref in event.creates() + event.refers()]
+            if causes or group_id is not event_id:
+                keys += _more_keys(kinds, event_id, causes, group_id)
+            tagged.append(keys)
+        return recorded, tagged, link
+
+    def _kinds_of(self, container: ContainerId) -> list[bytes]:
+        kinds = self._kinds[container] = [container + kind for kind in _KINDS]
+        return kinds
 
     def file(self, container: ContainerId, digest: bytes, item: Ref) -> None:
         self._check()
@@ -283,27 +308,23 @@ class LmdbWriter(LmdbReader):
         return len(there)
 
 
-def _tags(container: bytes, recorded: list[Recorded]) -> dict[bytes, list[int]]:
-    """Keys of the rows for `envelope.tags_of` of events, with the events' positions.
+def _more_keys(
+    kinds: list[bytes], event_id: bytes, causes: Sequence[bytes], group: bytes
+) -> list[bytes]:
+    """Keys of an event's tags that do not come from its items, given the container's by kind.
 
-    Said again here because it is asked three times an event: `verify` holds the two together.
+    With its caller this says `envelope.tags_of` again, without a list for each event and with
+    repeats left in, since it is asked so often: `verify` holds the two together.
     """
-    kinds = [container + kind for kind in _KINDS]
-    event_tag, group_tag = kinds[Kind.EVENT], kinds[Kind.GROUP]
-    tags: dict[bytes, list[int]] = {}
-    for envelope, event in recorded:
-        position = envelope.position
-        keys = [kinds[ref.kind] + ref.id for ref in event.creates()]
-        keys += [kinds[ref.kind] + ref.id for ref in event.refers()]
-        if envelope.causes:
-            keys += [event_tag + cause for cause in envelope.causes]
-        if bytes(envelope.group) != envelope.event_id:
-            keys.append(group_tag + envelope.group)
-        for key in keys:
-            positions = tags.setdefault(key, [])
-            if not positions or positions[-1] != position:
-                positions.append(position)
-    return tags
+    keys = [kinds[Kind.EVENT] + cause for cause in causes]
+    if group != event_id:
+        keys.append(kinds[Kind.GROUP] + group)
+    return keys
+
+
+def _new_ids(ids: IdSource, drafts: Sequence[Draft]) -> Callable[[], bytes]:
+    """Gives an id for each draft that has none, all drawn at once."""
+    return iter(several(ids, sum(draft.event_id is None for draft in drafts))).__next__
 
 
 def _covers(answer: bytes, positions: list[int]) -> bool:

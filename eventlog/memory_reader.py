@@ -58,7 +58,7 @@ class State:
     """What all snapshots share. Lists only grow, but for a write that is taken back."""
 
     def __init__(self) -> None:
-        self.now = (0, 0)  # the last write, and the sequence it reached
+        self.now: tuple[int, int] = (0, 0)  # the last write, and the sequence it reached
         self.raws: list[bytes] = []  # by sequence - 1
         self.links: list[bytes] = []
         self.ids: dict[bytes, int] = {}

@@ -5,13 +5,11 @@ the disk. Failpoints stand between all steps: wherever it ends, the old file or 
 and both are whole.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Generic, Protocol, TypeVar
 
 from rewound.eventlog.data_file import DataFile
 from rewound.eventlog.errors import Damaged
@@ -20,20 +18,25 @@ from rewound.eventlog.gate import Gate
 from rewound.eventlog.generations import DATA, Generations, sync_file
 from rewound.eventlog.scrub import scrub
 
-if TYPE_CHECKING:
-    from rewound.eventlog.environment import Environment
-
 _ROUNDS = 4
 """Times, at most, that a copy is brought up to date while others write, before they are paused."""
 
-CatchUp = Callable[["Environment"], bool]
-"""Brings a copy up to date with what was written since; True when there was little to do.
 
-Called several times: first while others write, last while they wait.
-"""
+class Copy(Protocol):
+    """A copy opened as an environment."""
+
+    @property
+    def data_file(self) -> Path: ...
+
+    def rows(self) -> dict[str, int]: ...
+
+    def close(self) -> None: ...
 
 
-class Rewriting:
+C = TypeVar("C", bound=Copy)
+
+
+class Rewriting(Generic[C]):
     """One rewrite. `open_copy` opens the folder of a copy as an environment."""
 
     def __init__(
@@ -42,7 +45,7 @@ class Rewriting:
         files: Generations,
         data: DataFile,
         points: Points,
-        open_copy: Callable[[Path], Environment],
+        open_copy: Callable[[Path], C],
     ) -> None:
         self._gate = gate
         self._files = files
@@ -50,9 +53,11 @@ class Rewriting:
         self._points = points
         self._open_copy = open_copy
 
-    def run(self, begin: Callable[[], None], catch_up: CatchUp | None) -> None:
+    def run(self, begin: Callable[[], None], catch_up: Callable[[C], bool] | None) -> None:
         """`begin` is called in the writer's turn at the moment of the snapshot.
 
+        `catch_up` brings a copy up to date with what was written since, and says whether that was
+        little; it is called several times, the last while writers wait.
         Without `catch_up` the turn is kept until the end, so that there is nothing to catch up
         with. Raises lmdb.Error, OSError, Damaged, StoreBusy.
         """
@@ -75,7 +80,7 @@ class Rewriting:
                 raise
             shutil.rmtree(self._files.copy_folder)
 
-    def _copy(self, begin: Callable[[], None], *, turn_held: bool) -> Environment:
+    def _copy(self, begin: Callable[[], None], *, turn_held: bool) -> C:
         """A clean copy of this moment, open for writing in a folder of its own."""
         folder = self._files.copy_folder
         shutil.rmtree(folder, ignore_errors=True)
@@ -99,7 +104,7 @@ class Rewriting:
             raise Damaged("a compacted copy lacks rows: the file it was made from is damaged")
         return copy
 
-    def _follow(self, copy: Environment, catch_up: CatchUp, pause: ExitStack) -> None:
+    def _follow(self, copy: C, catch_up: Callable[[C], bool], pause: ExitStack) -> None:
         """Bring the copy up to date, the last bit with the writers paused until the swap."""
         for _ in range(_ROUNDS):
             if catch_up(copy):

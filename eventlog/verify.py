@@ -192,7 +192,7 @@ class _Container:
 
     def run(self) -> None:
         stored = true = GENESIS
-        end = self._reader.head(self._container).position
+        end = self._end()
         for position in range(1, end + 1):
             raw = self._reader.raw(self._container, position)
             if raw is None:
@@ -210,6 +210,15 @@ class _Container:
             self._whole.passed(self._container, Head(position, true))
         self._seal(Head(end, true), None)
         self._bodies_gone()
+
+    def _end(self) -> int:
+        """The head's position. One that lies beyond all that the log holds is damaged itself, and
+        walking up to it might take for ever."""
+        end, rows = self._reader.head(self._container).position, self._reader.tally().positions
+        if end <= rows:
+            return end
+        self._found(rows, f"the head is at position {end}, but the log holds {rows} events in all")
+        return rows
 
     def _found(self, position: int, problem: str) -> None:
         self._whole.found(self._container, position, problem)

@@ -158,7 +158,7 @@ def metadata_of(pairs: tuple[str, ...]) -> dict[str, Any]:
                 found[name] = msgspec.json.decode(value)
             except msgspec.DecodeError as error:
                 raise click.BadParameter(
-                    f"{pair[:40]!r} holds no JSON after := ({error})",
+                    f"what stands after {name[:40]!r} and := is no JSON ({error})",
                     param_hint="--meta",
                     param=_META,
                 ) from None

@@ -5,15 +5,16 @@ name and the way from there (`docs/guide/start.md`). A file named by itself coun
 folder. So the same file has the same id whichever way it was typed, and two folders of different
 names never replace each other's documents.
 
-Inside a named folder, links are never followed: one that leads out could bring in anything, one
-that leads inside is taken under its own name anyway.
+Inside a named folder, or below what a pattern leaves open, links are never followed: one that leads
+out could bring in anything, one that leads inside is taken under its own name anyway.
 """
 
+import fnmatch
 import glob
 import os
 import stat
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -85,15 +86,54 @@ def _matched(pattern: str, alias: str | None) -> Root:
             break
         fixed.append(part)
     base = Path(*fixed).resolve() if fixed else Path.cwd().resolve()
-    matches = sorted(Path(match) for match in glob.glob(pattern, recursive=True))
+    start = Path(*fixed)
+    rest = Path(pattern).parts[len(fixed) :]
+    matches = sorted(_below(start, rest))
     if not matches:
         message = f"{pattern!r} matches nothing"
         raise click.BadParameter(message, param_hint="PATH", param=_PATHS)
     members = [Path(os.path.abspath(match)) for match in matches]
-    inside = [
-        base / Path(os.path.relpath(member, os.path.abspath(Path(*fixed)))) for member in members
-    ]
+    inside = [base / Path(os.path.relpath(member, os.path.abspath(start))) for member in members]
     return Root(base, alias or base.name or "root", tuple(inside))
+
+
+def _below(folder: Path, pattern: Sequence[str]) -> Iterator[Path]:
+    """What a pattern's parts match in a folder, as a shell has it: `*` matches no hidden file, and
+    `**` any depth. Links are matched but never followed: `glob` would follow them."""
+    if not pattern:
+        if os.path.lexists(folder):
+            yield folder
+        return
+    part, rest = pattern[0], pattern[1:]
+    if part == "**":
+        yield from _below(folder, rest)
+        for entry in _entries(folder, hidden=False):
+            if _is_folder(entry):
+                yield from _below(entry, pattern)
+            elif not rest:
+                yield entry
+        return
+    entries = [folder / part]
+    if glob.has_magic(part):
+        names = _entries(folder, hidden=part.startswith("."))
+        entries = [entry for entry in names if fnmatch.fnmatch(entry.name, part)]
+    for entry in entries:
+        if not rest or _is_folder(entry):
+            yield from _below(entry, rest)
+
+
+def _entries(folder: Path, *, hidden: bool) -> list[Path]:
+    """What a folder holds; nothing where it cannot be looked into."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    return [folder / name for name in names if name.startswith(".") == hidden]
+
+
+def _is_folder(path: Path) -> bool:
+    """A folder itself, not a link to one."""
+    return os.path.isdir(path) and not os.path.islink(path)
 
 
 def walk(

@@ -61,6 +61,7 @@ def undo(command: q.Undo, deciding: Deciding) -> Plan:
     scope, sealed = t.scope_body(deciding.ids, command.scope)
     draft = Draft(e.Undone(target, tuple(names)), sealed, scope=scope)
     head = deciding.log.head(view.id).position
+    withheld = _withheld(view, unravelled) if command.dry_run else frozenset[Ref]()
 
     def reply(recorded: list[Recorded], after: Deciding) -> Undid:
         now = after.views.container(view.id)
@@ -73,7 +74,9 @@ def undo(command: q.Undo, deciding: Deciding) -> Plan:
             dropped=tuple(_event(r) for folded in after.folded for r in folded.dropped),
             returned=tuple(_event(r) for folded in after.folded for r in folded.returned),
             dependents=dependents,
-            changes=changes(now, [row for folded in after.folded for row in folded.touched]),
+            changes=changes(
+                now, [row for folded in after.folded for row in folded.touched], withheld
+            ),
             refolded=sum(folded.refolded for folded in after.folded),
             dry_run=command.dry_run,
             notes=(*notes, *again),
@@ -220,6 +223,18 @@ def _check_stale(view: ContainerView, command: q.Undo, unravelled: Unravelled) -
             field="unless_after",
             ids=tuple(str(ref) for ref in since),
         )
+
+
+def _withheld(view: ContainerView, unravelled: Unravelled) -> frozenset[Ref]:
+    """What is forgotten now, wholly or in part: a dry run must not tell what it only would show."""
+    flipped = (*unravelled.flipped.dropped, *unravelled.flipped.returned)
+    masked = (
+        span.source
+        for recorded in flipped
+        if isinstance(recorded.event, e.Forgotten | e.Restored)
+        for span in recorded.event.masks
+    )
+    return frozenset((*(ref for ref, _ in view.hidden_items()), *masked))
 
 
 def _event(recorded: Recorded) -> str:

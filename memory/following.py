@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Literal
 
 from rewound.eventlog import events as e
@@ -59,17 +59,22 @@ def _missing(view: ContainerView, document: DocumentId, deciding: Deciding) -> t
     return tuple(cuts)
 
 
-def changes(view: ContainerView, touched: Iterable[Touched]) -> tuple[Change, ...]:
-    """Rows before an undo and after all that followed from it, in the order touched."""
+def changes(
+    view: ContainerView, touched: Iterable[Touched], withheld: Collection[Ref] = ()
+) -> tuple[Change, ...]:
+    """Rows before an undo and after all that followed from it, in the order touched.
+
+    No text is told of what is `withheld`.
+    """
     rows: dict[tuple[str, bytes], Touched] = {}
     for row in touched:
         first = rows.get((row.view, row.key))
         rows[row.view, row.key] = row if first is None else row._replace(before=first.before)
-    told = (_change(view, row) for row in rows.values() if row.before != row.after)
+    told = (_change(view, row, withheld) for row in rows.values() if row.before != row.after)
     return tuple(change for change in told if change is not None)
 
 
-def _change(view: ContainerView, row: Touched) -> Change | None:
+def _change(view: ContainerView, row: Touched, withheld: Collection[Ref]) -> Change | None:
     """None when a row differs in nothing that a person sees."""
     ref = Ref(Kind(row.key[0]), row.key[1:17])
     fields: tuple[str, ...] = ()
@@ -77,19 +82,19 @@ def _change(view: ContainerView, row: Touched) -> Change | None:
         fields = different(view, row.before, row.after)
         if not fields:
             return None
+    shown = row.view in _WITH_TEXT and _shows(view, ref, withheld)
     gone: Literal["disappears", "changes"] = "disappears" if row.after is None else "changes"
     return Change(
         view=row.view,
         id=str(ref),
         change="appears" if row.before is None else gone,
-        text=t.told(view, ref).text if row.view in _WITH_TEXT and _shows(view, ref) else None,
+        text=t.told(view, ref).text if shown else None,
         fields=fields,
     )
 
 
-def _shows(view: ContainerView, ref: Ref) -> bool:
+def _shows(view: ContainerView, ref: Ref, withheld: Collection[Ref]) -> bool:
     """What is forgotten is told nowhere, not even when an undo changes it."""
     row = t.latest(view, ref) if ref.kind is Kind.PASSAGE else None
-    if row is not None and view.hidden(Ref(Kind.DOCUMENT, row.state.document)) is not None:
-        return False
-    return view.hidden(ref) is None
+    refs = (ref,) if row is None else (ref, Ref(Kind.DOCUMENT, row.state.document))
+    return all(each not in withheld and view.hidden(each) is None for each in refs)

@@ -324,7 +324,9 @@ class Memory(Reading):
 
         It is kept when `to` names a new folder.
         """
-        if to and not to.isspace():  # the owner may be a process with another working folder
+        if (
+            isinstance(to, str) and to.strip()
+        ):  # the owner may be a process with another working folder
             to = os.path.abspath(os.path.expanduser(to))
         given = {"container": self._container, "at": as_moment(at, "at"), "to": to}
         return self._answer(convert(q.Replay, {**given, "verify": verify}), r.Replayed)

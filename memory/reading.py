@@ -176,7 +176,7 @@ class Reading:
     ) -> W:
         given: dict[str, Any] = {**more, "container": self._container}
         conditions = dict(which)
-        for name in q.Read.__struct_fields__:
+        for name in When.__annotations__:  # never `container`: a handle is of one container
             if name in conditions:
                 given[name] = conditions.pop(name)
         given["as_of"] = self._moment(given.get("as_of"))

@@ -82,8 +82,8 @@ def _target(to: str | None, engine: Engine) -> Path | None:
                 field="to",
             )
         if isinstance(engine.log, LmdbLog):
-            own = engine.log.data.resolve()
-            if path.is_relative_to(own):
+            store = engine.log.environment.path.parent.resolve()
+            if path.is_relative_to(store):
                 raise InvalidInput(
                     "the folder to build the store in lies in the store itself: name one elsewhere",
                     field="to",

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 from lmdb import _envid
 
 from rewound.eventlog.clock import Clock
+from rewound.eventlog.errors import Damaged
+from rewound.eventlog.generations import DATA
 from rewound.eventlog.ids import IdSource
 from rewound.eventlog.lmdb_log import LmdbLog
 from rewound.memory.engine import Engine
@@ -21,10 +24,11 @@ class Store:
     """An open store; `close` finishes what is under way and lets go of every file."""
 
     def __init__(self, layout: Layout, *, clock: Clock, ids: IdSource) -> None:
+        _check_log_is_there(layout)
         with ExitStack() as opened:
             log = self._log = LmdbLog(layout.log, clock=clock, ids=ids)
             opened.callback(log.close)
-            views = self._views = Views(layout.views, log)
+            views = self._views = _open_views(layout, log)
             opened.callback(views.close)
             self.engine = Engine(
                 log,
@@ -51,6 +55,32 @@ class Store:
 
     def close(self) -> None:
         self._opened.close()
+
+
+def _check_log_is_there(layout: Layout) -> None:
+    """Raises Damaged when there are views but nothing that they were folded from.
+
+    A new log would be begun otherwise, and the loss told by nothing.
+    """
+    if _has_data(layout.views) and not _has_data(layout.log):
+        raise Damaged(
+            f"the log is gone from {layout.log}, but the views folded from it are there: put the "
+            "log back, or restore the folder from a backup"
+        )
+
+
+def _has_data(folder: Path) -> bool:
+    return any(path.stat().st_size for path in folder.glob(f"gen-*/{DATA}"))
+
+
+def _open_views(layout: Layout, log: LmdbLog) -> Views:
+    try:
+        return Views(layout.views, log)
+    except Damaged as error:
+        raise Damaged(
+            f"{error.message}. All views are derived from the log: delete {layout.views}, and they "
+            "are folded anew"
+        ) from error
 
 
 def _open_again_in_child() -> None:

@@ -29,13 +29,15 @@ class Live(msgspec.Struct, array_like=True):
     """The environment's one meta row.
 
     `sequence` is the log's store-wide sequence folded so far, `writes` numbers write transactions,
-    `names` maps a view to (version, generation) of its databases.
+    `names` maps a view to (version, generation) of its databases, `last` is the event at
+    `sequence`, by which views are known to be of this log.
     """
 
     sequence: int = 0
     writes: int = 0
     generation: int = 0
     names: dict[str, tuple[int, int]] = {}
+    last: bytes = b""
 
     def database(self, view: str, part: str | None = None) -> str:
         """A database's name: `facts.v1.3` is version 1, generation 3."""

@@ -1,6 +1,7 @@
 """The views as a whole: one environment, one checkpoint, one transaction for every fold."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -27,6 +28,8 @@ SLICE = 2_000
 """Events folded in one transaction when there are many: a slice bounds memory and lock time."""
 
 _MAP_BYTES = 16 << 20
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 ViewReader = Snapshot
@@ -75,8 +78,10 @@ class ViewWriter(Snapshot):
         h = self.handles
         return Folder(h.txn, h.tables, h.undos, log, h.words)
 
-    def advance(self, recorded: Iterable[Recorded], sequence: int) -> None:
+    def advance(self, recorded: Sequence[Recorded], sequence: int) -> None:
         """Move the checkpoint past events that were folded."""
+        if recorded:
+            self.handles.live.last = bytes(recorded[-1].envelope.event_id)
         for container, position in {r.container: r.position for r in recorded}.items():
             self.txn.put(container, position.to_bytes(8, "big"), db=self.handles.positions)
         self.handles.live.sequence = self._sequence = sequence
@@ -105,7 +110,38 @@ class Views:
         )
         self._caches: dict[str, ColumnCache] = {}
         if not readonly:
-            self.ensure(self.environment.write(self._name))
+            try:
+                self._drop_if_foreign()
+                self.ensure(self.environment.write(self._name))
+            except BaseException:
+                self.environment.close()  # or its folder could not be opened again
+                raise
+
+    def _drop_if_foreign(self) -> None:
+        """Drop views that were folded from another log, such as one that a backup has replaced.
+
+        They would answer with what this log does not hold, and hide what it does.
+        """
+        with self.environment.reading() as txn:
+            live = self.read_live(txn)
+        if live.sequence == 0 or self._is_of_log(live):
+            return
+        _log.warning("the views are not of this log: they are folded anew")
+        fresh = Live(writes=live.writes, generation=live.generation + 1)
+        self.environment.write(lambda txn: self.save_live(txn, fresh))
+        for name in set(self.environment.names()) - {META}:
+            self.environment.drop_database(name)
+
+    def _is_of_log(self, live: Live) -> bool:
+        with self.log.reading() as log:
+            if log.sequence() < live.sequence:
+                return False
+            sequence, recorded = next(log.all_events(live.sequence - 1), (0, None))
+            return (
+                recorded is not None
+                and sequence == live.sequence
+                and bytes(recorded.envelope.event_id) == live.last
+            )
 
     def _name(self, txn: lmdb.Transaction) -> Live:
         """Name the databases of views that have none yet (all, in a new store)."""

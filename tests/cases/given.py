@@ -131,9 +131,10 @@ class Cli:
     def told(self, *args: str, code: int = 0, **more: Any) -> Any:
         return json.loads(self.run("--json", *args, code=code, **more).stdout)
 
-    def process(self, *args: bytes | str, stdin: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
-        """The same in a process, for bytes that are no text."""
+    def process(self, *args: bytes | str, stdin: bytes = b"") -> tuple[int, bytes, bytes]:
+        """The same in a process, for bytes that are no text: its exit code and what it said."""
         command: list[bytes | str] = [sys.executable, "-m", "rewound.http"]
-        return subprocess.run(
-            [*command, "--data", str(self.data), *args], input=stdin, capture_output=True, timeout=60
-        )
+        command += ["--data", str(self.data), *args]
+        done = subprocess.run(command, input=stdin, capture_output=True, timeout=60)
+        assert b"Traceback" not in done.stderr and b"internal error" not in done.stderr, done.stderr
+        return done.returncode, done.stdout, done.stderr

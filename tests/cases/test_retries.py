@@ -32,9 +32,7 @@ SENDS = pytest.mark.parametrize("send", [_remember, _ingest, _message])
 
 
 def kept(memory: Memory) -> dict[str, int]:
-    return {
-        what: memory.list(what).total for what in ("fact", "document", "message")
-    }
+    return {what: memory.list(what).total for what in ("fact", "document", "message")}
 
 
 @SENDS
@@ -84,7 +82,11 @@ def test_r16_twins_under_an_own_id_are_unchanged(memory: Memory) -> None:
 
 def test_r16_what_differs_in_meaning_is_no_twin(memory: Memory) -> None:
     memory.remember(TEXT, said_at="2026-03-01T10:00:00Z")
-    for text in (TEXT.upper(), "\n" + TEXT.replace("\n", "\n\n"), TEXT.replace("orange", "or ange")):
+    for text in (
+        TEXT.upper(),
+        "\n" + TEXT.replace("\n", "\n\n"),
+        TEXT.replace("orange", "or ange"),
+    ):
         assert memory.remember(text, said_at="2026-03-01T10:00:00Z").items[0].status == "written"
     assert memory.list().total == 4
 

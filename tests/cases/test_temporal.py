@@ -1,4 +1,4 @@
-"""R05, R07 and R08: days and offsets, corrections, and words that only look like a contradiction."""
+"""R05, R07 and R08: days and offsets, corrections, and words that look like contradictions."""
 
 import pytest
 
@@ -100,9 +100,7 @@ def test_r05_on_the_command_line(cli: Cli) -> None:
     cli.run("configure", "-c", "s", "--zone", ZONE)
     for stamp in ("2026-03-01T10:00:00", "2026-03-01T10:00:00+05:30"):
         cli.run("-c", "s", "remember", "Repotted the fern.", "--said-at", stamp)
-    found = cli.told(
-        "-c", "s", "search", "fern", "--since", "2026-03-01", "--until", "2026-03-01"
-    )
+    found = cli.told("-c", "s", "search", "fern", "--since", "2026-03-01", "--until", "2026-03-01")
     assert [hit["valid_from"] for hit in found["hits"]] == ["2026-03-01T10:00:00-08:00"]
     assert found["moment"]["zone"] == ZONE
 

@@ -162,6 +162,7 @@ def test_the_chain_runs_over_the_stored_envelopes(given: Given) -> None:
     with given.log.reading() as reader:
         for recorded in told:
             raw = reader.raw(A, recorded.position)
+            assert raw is not None
             assert raw == envelopes.encode(recorded.envelope)
             link = envelopes.chain(link, raw)
             assert reader.head_at(A, recorded.position) == Head(recorded.position, link)

@@ -262,7 +262,8 @@ def test_a_wrong_tag_is_found(log: Path) -> None:
                 assert not report(log).ok
             with changed(log, TAGS, (key, value + pack8(9))):
                 assert not report(log).ok
-    put_rows(log, TAGS, (key[:33] + pack8(99), b""))
+    first, _ = rows(log, TAGS)[0]
+    put_rows(log, TAGS, (first[:33] + pack8(99), b""))
     assert "tags" in report(log).findings[0].problem
 
 

@@ -19,9 +19,8 @@ from tests.crash.inspecting import Store
 from tests.crash.processes import Place, all_ended, place
 from tests.crash.writer import CONTAINER
 from tests.property import checks
-from tests.property.ready import MISSING, REASON
 
-pytestmark = [pytest.mark.soak, pytest.mark.skipif(bool(MISSING), reason=REASON)]
+pytestmark = pytest.mark.soak
 
 DISK_MIB = 12
 

@@ -10,9 +10,8 @@ from tests.conftest import SOAK
 from tests.crash.inspecting import Store
 from tests.crash.journal import Told, read
 from tests.crash.processes import WAIT_S, Place, Process, all_ended, place
-from tests.property.ready import MISSING, REASON
 
-pytestmark = [pytest.mark.soak, pytest.mark.skipif(bool(MISSING), reason=REASON)]
+pytestmark = pytest.mark.soak
 
 BEFORE = 10
 """Answers that each writer gets in a round before the killing begins."""

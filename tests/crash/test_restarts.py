@@ -20,9 +20,8 @@ from tests.crash.inspecting import Store
 from tests.crash.journal import Answer, Fault, Journal, Try
 from tests.crash.processes import Place, Process, all_ended, place
 from tests.crash.writer import CONTAINER
-from tests.property.ready import MISSING, REASON
 
-pytestmark = [pytest.mark.soak, pytest.mark.skipif(bool(MISSING), reason=REASON)]
+pytestmark = pytest.mark.soak
 
 SECONDS = 300 if SOAK == "long" else 20
 SEED = 20_260_202

@@ -12,6 +12,9 @@ from rewound.eventlog.registry import NAMES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ELSEWHERE = {"docs/cli.md"}
+"""Whose commands another test runs already (tests/cli/test_docs_cli.py)."""
+
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -29,7 +32,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 def with_blocks(language: str) -> list[object]:
     names = [page.relative_to(ROOT).as_posix() for page in PAGES if blocks(page, language)]
-    return [pytest.param(ROOT / name, id=name) for name in names]
+    return [pytest.param(ROOT / name, id=name) for name in names if name not in ELSEWHERE]
 
 
 @pytest.mark.slow

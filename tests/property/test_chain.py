@@ -15,10 +15,7 @@ from rewound.memory import requests
 from tests.property import world
 from tests.property.choices import Seeded
 from tests.property.driver import Driver
-from tests.property.ready import MISSING, REASON
 from tests.property.world import Known, Moment
-
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=REASON)
 
 Rows = list[tuple[bytes, bytes]]
 Damage = Callable[[random.Random, Rows], Rows]

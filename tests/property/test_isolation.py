@@ -12,9 +12,6 @@ from rewound.memory.library import Memory
 from rewound.memory.requests import What
 from tests.oracle.story import CountedIds, HandClock
 from tests.property.driver import START_US
-from tests.property.ready import MISSING, REASON
-
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=REASON)
 
 
 class Two:

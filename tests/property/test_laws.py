@@ -6,12 +6,9 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.conftest import SOAK
 from tests.property.machine import DurableLaws, Laws
-from tests.property.ready import MISSING, REASON
-
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=REASON)
 
 QUICK = (20, 6)
-SOAKED = (2500, 500) if SOAK == "long" else (15, 6)
+SOAKED = (2500, 500) if SOAK == "long" else (8, 3)
 """Runs of 25 steps: with the log in memory, and in LMDB."""
 
 

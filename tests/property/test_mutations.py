@@ -50,11 +50,10 @@ from rewound.projections.reader import ContainerView
 from rewound.projections.views import ViewWriter
 from tests.property import checks
 from tests.property.driver import Driver
-from tests.property.ready import MISSING, REASON
 from tests.property.test_chain import damaged
 from tests.sim.simulator import Simulator
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=REASON)]
+pytestmark = pytest.mark.slow
 
 Patch = pytest.MonkeyPatch
 NAME = "alpha"

@@ -28,7 +28,7 @@ from tests.property.inventing import Inventor
 
 EVENTS_MAX = 30
 EXAMPLES = 150
-LOGS = 20_000 if SOAK == "long" else 200
+LOGS = 20_000 if SOAK == "long" else 100
 """Random logs of the soak."""
 
 

@@ -15,9 +15,6 @@ from rewound.memory import requests
 from tests.oracle.compare import same
 from tests.property import checks
 from tests.property.driver import Driver
-from tests.property.ready import MISSING, REASON
-
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=REASON)
 
 NAME = "alpha"
 NEVER = {

@@ -5,10 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SOAK
-from tests.property.ready import MISSING, REASON
 from tests.sim.simulator import Simulator
-
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=REASON)
 
 
 def run(folder: Path, seed: int, commands: int, crash_every: int) -> None:

@@ -1,0 +1,104 @@
+"""Stores whose files were lost, mixed up or damaged: told, never passed over, never for ever."""
+
+import shutil
+import struct
+from pathlib import Path
+
+import pytest
+
+from rewound.eventlog.errors import Damaged, RewoundError
+from rewound.memory import Memory
+
+LOG, VIEWS = Path("log/gen-000001/data.mdb"), Path("views/gen-000001/data.mdb")
+
+
+def store(folder: Path, *texts: str) -> Path:
+    with Memory(folder) as memory:
+        for text in texts:
+            memory.remember(text)
+    return folder
+
+
+def texts_of(folder: Path) -> list[str | None]:
+    with Memory(folder) as memory:
+        return [item.text for item in memory.list().items]
+
+
+def test_views_of_another_store_are_folded_anew(tmp_path: Path) -> None:
+    one = store(tmp_path / "one", "Nina likes tea.", "Tomas likes cake.")
+    two = store(tmp_path / "two", "Ana lives in Rome.", "Ben lives in Oslo.")
+    shutil.rmtree(one / "views")
+    shutil.copytree(two / "views", one / "views")
+    assert texts_of(one) == ["Nina likes tea.", "Tomas likes cake."]
+    assert b"Ana" not in (one / VIEWS).read_bytes()
+
+
+def test_views_ahead_of_a_log_from_a_backup_are_folded_anew(tmp_path: Path) -> None:
+    now = store(tmp_path / "now", "Nina likes tea.")
+    shutil.copytree(now / "log", tmp_path / "backup")
+    store(now, "Tomas likes cake.", "Ana lives in Rome.")
+    shutil.rmtree(now / "log")
+    shutil.copytree(tmp_path / "backup", now / "log")
+    assert texts_of(now) == ["Nina likes tea."]
+    store(now, "Ben lives in Oslo.")
+    with Memory(now) as memory:
+        assert [item.text for item in memory.list().items] == [
+            "Nina likes tea.",
+            "Ben lives in Oslo.",
+        ]
+        assert memory.rebuild().equal
+        assert memory.replay("now").agrees
+
+
+@pytest.mark.parametrize("how", ["folder", "generation", "empty"])
+def test_a_lost_log_is_damage_and_no_new_store(tmp_path: Path, how: str) -> None:
+    folder = store(tmp_path / "store", "Nina likes tea.")
+    if how == "folder":
+        shutil.rmtree(folder / "log")
+    elif how == "generation":
+        shutil.rmtree((folder / LOG).parent)
+    else:
+        (folder / LOG).write_bytes(b"")
+    with Memory(folder) as memory:
+        for _ in range(2):
+            with pytest.raises(Damaged, match="the log is gone"):
+                memory.remember("Tomas likes cake.")
+
+
+def test_damaged_views_say_that_they_can_be_deleted(tmp_path: Path) -> None:
+    folder = store(tmp_path / "store", "Nina likes tea.")
+    (folder / VIEWS).write_bytes(b"\xff" * 100_000)
+    with Memory(folder) as memory, pytest.raises(Damaged, match=r"delete .*views"):
+        memory.list()
+    shutil.rmtree(folder / "views")
+    assert texts_of(folder) == ["Nina likes tea."]
+
+
+@pytest.mark.parametrize("file", [LOG, VIEWS])
+def test_a_store_that_cannot_be_opened_says_so_each_time(tmp_path: Path, file: Path) -> None:
+    folder = store(tmp_path / "store", "Nina likes tea.")
+    raw = bytearray((folder / file).read_bytes())
+    for place in range(8192, len(raw), 200):
+        raw[place] ^= 0x5A
+    (folder / file).write_bytes(raw)
+    with Memory(folder) as memory:
+        told = []
+        for _ in range(2):
+            with pytest.raises(RewoundError) as caught:
+                memory.list()
+            told.append(caught.value.code)
+    assert told == ["damaged", "damaged"]
+
+
+def test_verify_ends_when_a_flipped_bit_sends_the_head_far_away(tmp_path: Path) -> None:
+    folder = store(tmp_path / "store", "Nina likes tea.")
+    with Memory(folder) as memory:
+        head = memory.stats().info[0]
+        assert memory.verify().ok
+    # the row of a head: its position, then the digest that stats tells
+    row = struct.pack(">Q", head.position) + bytes.fromhex(head.head)
+    raw = (folder / LOG).read_bytes()
+    assert row in raw
+    (folder / LOG).write_bytes(raw.replace(row, b"\x10" + row[1:]))
+    with Memory(folder) as memory:
+        assert not memory.verify().ok
