@@ -62,6 +62,7 @@ class DataFile:
         fresh = not self.path.exists()
         self.env = self._open(options.map_bytes)
         try:
+            self._lengthen()
             self.handles = self._open_databases()
         except BaseException:
             self.env.close()  # or py-lmdb would not open it again in this process
@@ -140,6 +141,18 @@ class DataFile:
             max_spare_txns=16,
             lib_version=0,
         )
+
+    def _lengthen(self) -> None:
+        """Give a file that was cut off its length back, in zeros: what reads beyond the end of a
+        mapped file is killed (SIGBUS), while zeros are found to be damaged.
+
+        LMDB itself may leave pages at the end unwritten, so a short file alone is no damage.
+        """
+        if self._options.readonly:
+            return
+        whole = (self.env.info()["last_pgno"] + 1) * self.env.stat()["psize"]
+        if self.path.stat().st_size < whole:
+            os.truncate(self.path, whole)
 
     def _allocate_lock(self) -> None:
         """Give the lock file all its blocks. LMDB leaves holes in it and writes to it through a

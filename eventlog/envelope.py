@@ -2,6 +2,7 @@
 
 import enum
 import hashlib
+from collections.abc import Callable
 
 import msgspec
 
@@ -54,12 +55,8 @@ class Envelope(msgspec.Struct, frozen=True, array_like=True):
 
 _EVENT_TAG, _GROUP_TAG = bytes((Kind.EVENT,)), bytes((Kind.GROUP,))
 
-_encode = msgspec.msgpack.Encoder().encode
+encode: Callable[[Envelope], bytes] = msgspec.msgpack.Encoder().encode
 _decoder = msgspec.msgpack.Decoder(Envelope)
-
-
-def encode(envelope: Envelope) -> bytes:
-    return _encode(envelope)
 
 
 def decode(raw: bytes | memoryview) -> Envelope:
@@ -69,9 +66,7 @@ def decode(raw: bytes | memoryview) -> Envelope:
 
 def chain(previous: bytes, raw: bytes | memoryview) -> bytes:
     """The chain's next value: SHA-256 over the previous one and the envelope's bytes."""
-    digest = hashlib.sha256(previous)
-    digest.update(raw)
-    return digest.digest()
+    return hashlib.sha256(previous + raw).digest()
 
 
 def tags_of(envelope: Envelope, created: tuple[Ref, ...], referred: tuple[Ref, ...]) -> list[bytes]:

@@ -123,17 +123,24 @@ def parse_any(text: str, *, field: str = "id") -> tuple[Kind | None, bytes]:
         else:
             if number >> 128 == 0:
                 return kind, number.to_bytes(16, "big")
-    if len(text) in (32, 36):
-        try:
-            return None, uuid.UUID(text).bytes
-        except ValueError:
-            pass  # falls through to the one message below
+    raw = _uuid_bytes(text)
+    if raw is not None:
+        return None, raw
     shown = text if len(text) <= 40 else text[:37] + "…"
     raise InvalidInput(
         f"{shown!r} is not an id: ids look like fact_01j… (a kind, an underscore and 26 letters "
         "or digits) or like a UUID",
         field=field,
     )
+
+
+def _uuid_bytes(text: str) -> bytes | None:
+    if len(text) not in (32, 36):
+        return None
+    try:
+        return uuid.UUID(text).bytes
+    except ValueError:
+        return None
 
 
 def parse(text: str, kind: Kind, *, field: str = "id") -> bytes:

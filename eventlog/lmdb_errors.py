@@ -11,6 +11,13 @@ from rewound.eventlog.errors import Damaged, RewoundError, StoreBusy, StoreFull
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EIO}
 # EIO too: LMDB reports a short write, which is how a full disk shows itself, by that number.
 
+_DAMAGED = (
+    lmdb.CorruptedError,
+    lmdb.PageNotFoundError,
+    lmdb.InvalidError,
+    lmdb.IncompatibleError,  # the flags in a database's record are not those it was made with
+)
+
 
 class MapGrew(StoreBusy):
     """The group did not fit the map and was rolled back; at the next `writing` the map is larger.
@@ -24,7 +31,7 @@ def translated(error: BaseException) -> BaseException:
     code = error.code if isinstance(error, lmdb.Error) else getattr(error, "errno", None)
     if code in _FULL or isinstance(error, lmdb.DiskError):
         return StoreFull(f"the disk has no room left, or it fails: {error}")
-    if isinstance(error, lmdb.CorruptedError | lmdb.PageNotFoundError | lmdb.InvalidError):
+    if isinstance(error, _DAMAGED):
         return Damaged(f"the database file is damaged: {error}")
     if isinstance(error, lmdb.ReadersFullError):
         return StoreBusy("too many reads are open at once: try again")

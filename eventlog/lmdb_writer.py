@@ -4,25 +4,28 @@ Rows of the large tables are gathered and put many at a time: at the end, or bef
 table they belong to.
 """
 
-import hashlib
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from itertools import accumulate, count
+from operator import add
+from typing import NamedTuple
 
 import lmdb
 import msgspec
 
 from rewound.eventlog import envelope as envelopes
-from rewound.eventlog import registry
 from rewound.eventlog.bodies import Place
 from rewound.eventlog.clock import Clock
 from rewound.eventlog.envelope import PERSON, Actor, Envelope
 from rewound.eventlog.errors import Conflict, Damaged
+from rewound.eventlog.events import Event
 from rewound.eventlog.failpoints import LOG_BETWEEN_TABLES, failpoint
-from rewound.eventlog.ids import ContainerId, GroupId, IdSource, Kind, Ref, several
+from rewound.eventlog.ids import ContainerId, EventId, GroupId, IdSource, Kind, Ref
 from rewound.eventlog.lmdb_reader import LmdbReader
 from rewound.eventlog.log import Answered, Draft, Head, Recorded
+from rewound.eventlog.stamping import Columns, columns_of, ids_for, stamp, stamp_many
 from rewound.eventlog.tables import (
     ANSWERS,
     BODIES,
@@ -53,11 +56,8 @@ Row = tuple[bytes, bytes]
 Change = tuple[str, Sequence[tuple[bytes, bytes | None]]]
 """A table, and rows put into it; a row without a value was deleted."""
 
-_sha256 = hashlib.sha256
 _KINDS = [bytes((kind,)) for kind in range(max(Kind) + 1)]
-_raw = msgspec.Raw
-_tuple = tuple.__new__  # what a NamedTuple does itself, without the call in between
-_FORMAT = envelopes.FORMAT
+_recorded: Callable[[tuple[Envelope, Event]], Recorded] = partial(tuple.__new__, Recorded)
 _encode_answered = msgspec.msgpack.Encoder().encode
 
 
@@ -93,7 +93,6 @@ class LmdbWriter(LmdbReader):
         self._rows: dict[str, list[Row]] = {table: [] for table in GATHERED}
         self._tags: dict[bytes, list[int]] = {}
         self._heads: dict[ContainerId, Head] = {}
-        self._kinds: dict[ContainerId, list[bytes]] = {}  # what keys of tags begin with, by kind
         self._closed = False
         self.changes: list[Change] = []
         """What was written, for a copy of the store that is being made meanwhile."""
@@ -149,80 +148,89 @@ class LmdbWriter(LmdbReader):
         group: GroupId | None = None,
     ) -> list[Recorded]:
         self._check()
+        if not drafts:
+            return []
         head = self.head(container)
-        if head.position == 0 and drafts:
+        if head.position == 0:
             self.key(container)
-        rows = self._rows
-        lengths = [len(gathered) for gathered in rows.values()]
-        try:
-            recorded, tagged, link = self._encode(container, head, drafts, actor, group)
-        except BaseException:
-            # A draft that cannot be encoded leaves nothing of its group behind.
-            for gathered, length in zip(rows.values(), lengths, strict=True):
-                del gathered[length:]
-            raise
-        gather = self._tags.setdefault
-        for position, keys in enumerate(tagged, head.position + 1):
-            for key in keys:
-                positions = gather(key, [])
-                if not positions or positions[-1] != position:
-                    positions.append(position)
-        if recorded:
-            self._sequence += len(recorded)
-            self._last_at = recorded[-1].envelope.recorded_at
-            self._heads[container] = Head(head.position + len(recorded), link)
+        at = max(self._clock.now_us(), self._last_at + 1)
+        if len(drafts) == 1:
+            recorded = [self._append_one(container, head, drafts[0], at, actor, group)]
+        else:
+            recorded = self._append_many(container, head, drafts, at, actor, group)
+        self._sequence += len(drafts)
+        self._last_at = at + len(drafts) - 1
         return recorded
 
-    def _encode(
+    def _append_one(
+        self,
+        container: ContainerId,
+        head: Head,
+        draft: Draft,
+        at: int,
+        actor: Actor,
+        group: GroupId | None,
+    ) -> Recorded:
+        """Most appends are of one event, and then nothing is to be made for many."""
+        event, given = draft.event, draft.event_id
+        event_id = EventId(self._ids.new() if given is None else checked_id(given))
+        position, sequence = head.position + 1, self._sequence + 1
+        envelope = stamp(
+            draft, event_id, container, position, at, actor, group or GroupId(event_id)
+        )
+        raw = envelopes.encode(envelope)
+        link = envelopes.chain(head.digest, raw)
+        tags = envelopes.tags_of(envelope, event.creates(), event.refers())
+        bodies = [
+            (pack_body(sequence, slot), salt + content)
+            for slot, (salt, content) in enumerate(draft.bodies)
+        ]
+        # Only now, so that a draft that cannot be encoded leaves nothing behind.
+        key, rows = pack8(sequence), self._rows
+        rows[EVENTS].append((key, raw))
+        rows[EVENT_IDS].append((event_id, key))
+        rows[POSITIONS].append((container + pack8(position), key + link))
+        rows[BODIES] += bodies
+        for tag in tags:
+            self._tags.setdefault(container + tag, []).append(position)
+        self._heads[container] = Head(position, link)
+        return Recorded(envelope, event)
+
+    def _append_many(
         self,
         container: ContainerId,
         head: Head,
         drafts: Sequence[Draft],
+        at: int,
         actor: Actor,
         group: GroupId | None,
-    ) -> tuple[list[Recorded], list[list[bytes]], bytes]:
-        """Gather the events' rows; the events, the keys of their tags, the chain's new value."""
-        position, link = head
-        sequence = self._sequence
-        at = max(self._clock.now_us(), self._last_at + 1) - 1
-        new_id = self._ids.new if len(drafts) == 1 else _new_ids(self._ids, drafts)
-        kinds = self._kinds.get(container) or self._kinds_of(container)
-        encode, encode_envelope, rows = registry.encode, envelopes.encode, self._rows
-        events, bodies, positions = rows[EVENTS], rows[BODIES], rows[POSITIONS]
-        event_ids = rows[EVENT_IDS]
-        recorded: list[Recorded] = []
-        tagged: list[list[bytes]] = []
-        group_id: Any = group
-        for event, sealed, causes, scope, given in drafts:
-            event_id: Any = new_id() if given is None else checked_id(given)
-            group_id = group_id or event_id
-            position += 1
-            sequence += 1
-            at += 1
-            name, schema, payload = encode(event)
-            raw_payload = _raw(payload)
-            envelope = Envelope(
-                _FORMAT, position, event_id, at, container, scope, actor, causes, group_id,
-                name, schema, raw_payload,
-            )  # fmt: skip
-            raw = encode_envelope(envelope)
-            link = _sha256(link + raw).digest()  # envelope.chain, in one call
-            key = pack8(sequence)
-            events.append((key, raw))
-            event_ids.append((event_id, key))
-            positions.append((container + pack8(position), key + link))
-            for slot, (salt, content) in enumerate(sealed):
-                bodies.append((pack_body(sequence, slot), salt + content))
-            recorded.append(_tuple(Recorded, (envelope, event)))
-            keys = [kinds[ref.kind] + ref.id for ref in event.creates() + event.refers()]
-            if causes or group_id is not event_id:
-                keys += _more_keys(kinds, event_id, causes, group_id)
-            tagged.append(keys)
-        return recorded, tagged, link
-
-    def _kinds_of(self, container: ContainerId) -> list[bytes]:
-        kinds = self._kinds[container] = [container + kind for kind in _KINDS]
-        return kinds
+    ) -> list[Recorded]:
+        """The same for several at once, in C where it can be."""
+        columns = columns_of(drafts)
+        event_ids = ids_for(columns.event_ids, self._ids)
+        group = group or GroupId(event_ids[0])
+        first, sequence = head.position + 1, self._sequence + 1
+        stamped = stamp_many(columns, event_ids, container, first, at, actor, group)
+        raws = list(map(envelopes.encode, stamped))
+        links = list(accumulate(raws, envelopes.chain, initial=head.digest))[1:]
+        bodies = [
+            (pack_body(at_, slot), salt + content)
+            for at_, sealed in enumerate(columns.bodies, sequence)
+            for slot, (salt, content) in enumerate(sealed)
+        ]
+        tags = _tag_positions(container, first, columns, event_ids, group)
+        keys = list(map(pack8, range(sequence, sequence + len(raws))))
+        at_keys = map(container.__add__, map(pack8, range(first, first + len(raws))))
+        # Only now, so that a draft that cannot be encoded leaves nothing of its group behind.
+        rows = self._rows
+        rows[EVENTS] += zip(keys, raws, strict=True)
+        rows[EVENT_IDS] += zip(event_ids, keys, strict=True)
+        rows[POSITIONS] += zip(at_keys, map(add, keys, links), strict=True)
+        rows[BODIES] += bodies
+        for tag, positions in tags.items():
+            self._tags.setdefault(tag, []).extend(positions)
+        self._heads[container] = Head(first + len(raws) - 1, links[-1])
+        return list(map(_recorded, zip(stamped, columns.events, strict=True)))
 
     def file(self, container: ContainerId, digest: bytes, item: Ref) -> None:
         self._check()
@@ -308,23 +316,32 @@ class LmdbWriter(LmdbReader):
         return len(there)
 
 
-def _more_keys(
-    kinds: list[bytes], event_id: bytes, causes: Sequence[bytes], group: bytes
-) -> list[bytes]:
-    """Keys of an event's tags that do not come from its items, given the container's by kind.
+def _tag_positions(
+    container: bytes,
+    first: int,
+    drafts: Columns,
+    event_ids: list[EventId],
+    group: bytes,
+) -> dict[bytes, list[int]]:
+    """Keys of the rows for `envelope.tags_of` the events, with their positions.
 
-    With its caller this says `envelope.tags_of` again, without a list for each event and with
-    repeats left in, since it is asked so often: `verify` holds the two together.
+    Says `tags_of` again, for many events without a list for each: `verify` holds the two together.
     """
-    keys = [kinds[Kind.EVENT] + cause for cause in causes]
-    if group != event_id:
-        keys.append(kinds[Kind.GROUP] + group)
-    return keys
-
-
-def _new_ids(ids: IdSource, drafts: Sequence[Draft]) -> Callable[[], bytes]:
-    """Gives an id for each draft that has none, all drawn at once."""
-    return iter(several(ids, sum(draft.event_id is None for draft in drafts))).__next__
+    kinds = [container + kind for kind in _KINDS]
+    tags: dict[bytes, list[int]] = {}
+    gather = tags.setdefault
+    for position, event, causes in zip(count(first), drafts.events, drafts.causes):  # noqa: B905
+        keys = [kinds[ref.kind] + ref.id for ref in event.creates() + event.refers()]
+        if causes:
+            keys += [kinds[Kind.EVENT] + cause for cause in causes]
+        for key in keys:
+            positions = gather(key, [])
+            if not positions or positions[-1] != position:
+                positions.append(position)
+    in_group = [at for at, event_id in enumerate(event_ids, first) if event_id != group]
+    if in_group:
+        tags[kinds[Kind.GROUP] + group] = in_group
+    return tags
 
 
 def _covers(answer: bytes, positions: list[int]) -> bool:

@@ -5,17 +5,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-import msgspec
-
 from rewound.eventlog import envelope as envelopes
-from rewound.eventlog import registry
 from rewound.eventlog.bodies import Place
 from rewound.eventlog.clock import Clock
 from rewound.eventlog.envelope import PERSON, Actor, Envelope
 from rewound.eventlog.errors import Conflict, StoreBusy
-from rewound.eventlog.ids import ContainerId, EventId, GroupId, IdSource, Ref
+from rewound.eventlog.ids import ContainerId, GroupId, IdSource, Ref
 from rewound.eventlog.log import Answered, Draft, Head, Recorded
 from rewound.eventlog.memory_reader import Memo, MemoryReader, State, Table
+from rewound.eventlog.stamping import ids_for, stamp
 from rewound.eventlog.tables import checked_id, digest_key
 
 _EVERYTHING = 1 << 62
@@ -57,29 +55,14 @@ class MemoryWriter(MemoryReader):
         if head.position == 0 and drafts:
             self.key(container)
         at = max(self._clock.now_us(), self.last_recorded_at() + 1)
+        event_ids = ids_for([draft.event_id for draft in drafts], self._ids)
+        if len({*event_ids}) < len(drafts) or any(i in self._state.ids for i in event_ids):
+            raise Conflict("an event with this id is in the log already")
         recorded: list[Recorded] = []
-        taken: set[EventId] = set()
-        for index, draft in enumerate(drafts):
-            event_id = EventId(self._ids.new()) if draft.event_id is None else draft.event_id
-            if checked_id(event_id) in self._state.ids or event_id in taken:
-                raise Conflict("an event with this id is in the log already")
-            taken.add(event_id)
-            group = GroupId(event_id) if group is None else group
-            name, schema, payload = registry.encode(draft.event)
-            envelope = Envelope(
-                envelopes.FORMAT,
-                head.position + 1 + index,
-                event_id,
-                at + index,
-                container,
-                draft.scope,
-                actor,
-                draft.causes,
-                group,
-                name,
-                schema,
-                msgspec.Raw(payload),
-            )
+        for index, (draft, event_id) in enumerate(zip(drafts, event_ids, strict=True)):
+            group = group or GroupId(event_id)
+            position = head.position + 1 + index
+            envelope = stamp(draft, event_id, container, position, at + index, actor, group)
             recorded.append(Recorded(envelope, draft.event))
         for each, draft in zip(recorded, drafts, strict=True):
             head = self._record(head, each.envelope, draft)

@@ -5,7 +5,7 @@ from Python paths, so classes may move and be renamed. An old version is decoded
 and brought up to date by its upcaster, at read time.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -82,6 +82,13 @@ def encode(event: e.Event) -> tuple[str, int, bytes]:
     """Name, schema version and msgpack payload of an event."""
     name = _NAME_OF[type(event)]
     return name, VERSIONS.get(name, 1), _encode(event)
+
+
+def encode_many(events: Sequence[e.Event]) -> tuple[list[str], list[int], list[bytes]]:
+    """Names, schema versions and payloads of events."""
+    names = list(map(_NAME_OF.__getitem__, map(type, events)))
+    versions = [VERSIONS.get(name, 1) for name in names] if VERSIONS else [1] * len(names)
+    return names, versions, list(map(_encode, events))
 
 
 def decode(name: str, version: int, payload: bytes | msgspec.Raw) -> e.Event:

@@ -120,6 +120,7 @@ class _Verification:
         self._seals: list[_Seal] = []
         self._seen = Tally(0, 0, 0, 0, 0)
         self._erased = 0
+        self.there = reader.tally()
 
     def run(self) -> Report:
         for container in self._reader.containers():
@@ -173,7 +174,7 @@ class _Verification:
         """Rows that belong to no event. With other findings, counts say nothing certain."""
         if self._findings:
             return
-        for name, seen, there in zip(Tally._fields, self._seen, self._reader.tally(), strict=True):
+        for name, seen, there in zip(Tally._fields, self._seen, self.there, strict=True):
             if seen != there:
                 self.found(None, 0, f"the table {name} has {there} rows where {seen} belong")
 
@@ -214,7 +215,7 @@ class _Container:
     def _end(self) -> int:
         """The head's position. One that lies beyond all that the log holds is damaged itself, and
         walking up to it might take for ever."""
-        end, rows = self._reader.head(self._container).position, self._reader.tally().positions
+        end, rows = self._reader.head(self._container).position, self._whole.there.positions
         if end <= rows:
             return end
         self._found(rows, f"the head is at position {end}, but the log holds {rows} events in all")

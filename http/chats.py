@@ -91,6 +91,8 @@ def parse(
         time = as_time(line.time, "time")
     except msgspec.ValidationError as error:
         return BadLine(number, translated(error, ChatLine).message)
+    except RecursionError:
+        return BadLine(number, "not JSON of a message: it is nested too deeply")
     except msgspec.DecodeError as error:
         reason = str(error).removeprefix("JSON is malformed: ")
         return BadLine(number, f"not JSON: {reason}")

@@ -156,7 +156,7 @@ def metadata_of(pairs: tuple[str, ...]) -> dict[str, Any]:
             name = name[:-1]
             try:
                 found[name] = msgspec.json.decode(value)
-            except msgspec.DecodeError as error:
+            except (msgspec.DecodeError, RecursionError) as error:
                 raise click.BadParameter(
                     f"what stands after {name[:40]!r} and := is no JSON ({error})",
                     param_hint="--meta",

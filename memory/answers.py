@@ -4,7 +4,8 @@ Neither keys nor requests are kept readable, and keys are scoped by container an
 are filed. The whole one holds the reply and a digest of the request, both of which may say what a
 person wrote: it spans every event that they may be about, and the log drops it when something in
 that span is erased. The other holds neither texts nor digests of them, and stays: after an erasure
-a retry still finds that its command was done, and never brings back what was erased.
+a retry still finds that its command was done (for a write of new things: is refused, saying so),
+and never brings back what was erased.
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ import msgspec
 
 from rewound.eventlog.bodies import keyed_digest
 from rewound.eventlog.envelope import Actor
-from rewound.eventlog.errors import KeyReused
+from rewound.eventlog.errors import Conflict, KeyReused
 from rewound.eventlog.ids import ContainerId
 from rewound.eventlog.log import Answered, Recorded, Writer
 from rewound.memory.replies import AnyReply, Change, Hidden, Item, Reply, Written
@@ -54,7 +55,10 @@ def _slots(command: Write, actor: Actor, key: bytes) -> _Slots:
 
 
 def find(command: Write, actor: Actor, log: Writer, container: ContainerId) -> Reply | None:
-    """What the command was answered when it first came under its key. Raises KeyReused."""
+    """What the command was answered when it first came under its key.
+
+    Raises KeyReused for another request, Conflict when what was written has been erased.
+    """
     if command.key is None or getattr(command, "dry_run", False):
         return None
     slots = _slots(command, actor, log.key(container))
@@ -63,7 +67,15 @@ def find(command: Write, actor: Actor, log: Writer, container: ContainerId) -> R
         return None
     whole = log.answered(container, slots.whole)
     if whole is None:
-        return _decode_reply(done.reply)
+        reply = _decode_reply(done.reply)
+        if isinstance(reply, Written):
+            # Whether it is the same request can no longer be told, and must not be guessed.
+            raise Conflict(
+                "what was written under this idempotency key has been erased since: take a fresh "
+                "key for a new request",
+                field="key",
+            )
+        return reply
     if whole.request != slots.request:
         raise KeyReused(
             "this idempotency key was used before, with another request: take a fresh key for "

@@ -41,7 +41,7 @@ def as_time(value: Time | None, field: str) -> str | None:
         )
     if not -SECONDS_MAX < value < SECONDS_MAX:
         raise InvalidInput(
-            f"{field} is {value}, but a number is read as Unix seconds: divide milliseconds by "
+            f"{field} is out of range: a number is read as Unix seconds; divide milliseconds by "
             "1000, or give a datetime",
             field=field,
         )
@@ -54,6 +54,8 @@ def as_time(value: Time | None, field: str) -> str | None:
 def as_moment(value: As_of | None, field: str) -> str | None:
     """A moment as requests hold it: a number is a position."""
     if isinstance(value, int) and not isinstance(value, bool):
+        if not 0 <= value < 1 << 63:
+            raise InvalidInput(f"{field} is not a position: give 0 or more", field=field)
         return f"@{value}"
     return as_time(value, field)
 
@@ -89,6 +91,7 @@ _TYPES = {
 _LITERALS = {"kind": FactKindName, "kinds": FactKindName, "what": What, "role": RoleName,
              "media": MediaName}  # fmt: skip
 _PATH = re.compile(r" - at `\$?\.?(?P<path>[^`]*)`$")
+_KEY = re.compile(r" - at `key` in `\$?\.?(?P<path>[^`]*)`$")
 _EXPECTED = re.compile(r"Expected `(?P<right>[^`]+)`(?:, got `(?P<wrong>[^`]+)`)?")
 _MISSING = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`$")
@@ -100,7 +103,8 @@ def translated(
     """What msgspec found wrong with an input, in our words and with the field's name."""
     message = str(error)
     path = ""
-    if found := _PATH.search(message):
+    key = _KEY.search(message)
+    if found := key or _PATH.search(message):
         path = found["path"]
         message = message[: found.start()]
     place = ".".join(part for part in (field, path) if part)
@@ -112,7 +116,7 @@ def translated(
         allowed = kind.__struct_fields__ if kind is not None and not path else ()
         hint = f": use {either(allowed)}" if allowed else ""
         return InvalidInput(f"{name} is not a field here{hint}", field=name)
-    what = place or "the request"
+    what = f"a key of {place}" if key else place or "the request"
     if found := _EXPECTED.match(message):
         right = either([_TYPES.get(part.strip(), part) for part in found["right"].split("|")])
         wrong = f", not {_TYPES.get(found['wrong'], found['wrong'])}" if found["wrong"] else ""

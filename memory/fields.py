@@ -37,6 +37,7 @@ Check = Callable[[Any, str], None]
 NOW = "now"
 
 _LIKE_AN_ID = re.compile(r"[a-zA-Z]+_|[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}")
+_DIGITS = re.compile(r"[0-9]{1,19}")
 _INT_BITS = range(-(1 << 63), 1 << 63)
 
 
@@ -121,7 +122,8 @@ def whole(low: int, high: int | None = None) -> Check:
                 f"{field} must be a whole number {right}, not {kind_of(value)}", field=field
             )
         if value < low or value > (_INT_BITS[-1] if high is None else high):
-            raise InvalidInput(f"{field} is {value}, but it must be {right}", field=field)
+            shown = value if value in _INT_BITS else "a number over 64 bits"
+            raise InvalidInput(f"{field} is {shown}, but it must be {right}", field=field)
 
     return check
 
@@ -187,7 +189,7 @@ def moment(value: Any, field: str) -> None:
         return
     if value.startswith("@"):
         position = value[1:]
-        if not (position.isascii() and position.isdigit() and int(position) in _INT_BITS):
+        if not (_DIGITS.fullmatch(position) and int(position) in _INT_BITS):
             raise InvalidInput(
                 f"{field} is not a position: write @ and a whole number, such as @123", field=field
             )

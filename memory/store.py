@@ -78,8 +78,8 @@ def _open_views(layout: Layout, log: LmdbLog) -> Views:
         return Views(layout.views, log)
     except Damaged as error:
         raise Damaged(
-            f"{error.message}. All views are derived from the log: delete {layout.views}, and they "
-            "are folded anew"
+            f"{error.message}. If the log is whole, delete {layout.views}: all in there is derived "
+            "from it, and folded anew"
         ) from error
 
 

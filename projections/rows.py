@@ -14,6 +14,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import lmdb
 import msgspec
 
+from rewound.eventlog.errors import Damaged
 from rewound.projections.view import View
 
 OPEN = (1 << 63) - 1
@@ -50,8 +51,13 @@ class Table(Generic[S]):
         ).decode
 
     def _row(self, raw_key: bytes, value: bytes | memoryview) -> Row[S]:
-        closed, ordinal, group = _HEADER.unpack_from(value)
-        state: S = self._decode(memoryview(value)[_HEADER.size :])
+        try:
+            closed, ordinal, group = _HEADER.unpack_from(value)
+            state: S = self._decode(memoryview(value)[_HEADER.size :])
+        except (struct.error, msgspec.DecodeError) as error:
+            raise Damaged(
+                f"a row of the view {self.view.name} cannot be decoded ({error}): rebuild the views"
+            ) from error
         opened = int.from_bytes(raw_key[-8:], "big")
         return Row(raw_key[16:-8], opened, closed, ordinal, group, state)
 

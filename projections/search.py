@@ -53,27 +53,40 @@ def _collapsed(
     """
     columns = selected.columns
     matches: list[Match] = []
-    alike: dict[tuple[float, int], list[int]] = {}
+    first: dict[tuple[float, int], int] = {}
+    alike: dict[tuple[float, int], dict[tuple[str, ...], int]] = {}
     for ordinal, score in zip(ordinals, scores, strict=True):
         ref = Ref(Kind(int(columns.kind[ordinal])), columns.item[ordinal].tobytes())
-        places = alike.setdefault((score, int(columns.length[ordinal])), [])
-        for place in places:
-            match = matches[place]
-            if _words(view, match.ref, criteria) == _words(view, ref, criteria):
-                lead, other = match.ref, ref
-                if ref.kind is Kind.FACT and lead.kind is not Kind.FACT:
-                    lead, other = ref, lead
-                matches[place] = match._replace(ref=lead, also=(*match.also, other))
-                break
-        else:
+        both = (score, int(columns.length[ordinal]))
+        if both not in first:
             if len(matches) < limit:
-                places.append(len(matches))
+                first[both] = len(matches)
                 matches.append(Match(ref, score, {"words": score}, ()))
+            continue
+        places = alike.get(both)
+        if places is None:
+            lead = matches[first[both]].ref
+            places = alike[both] = {_words(view, lead, criteria): first[both]}
+        words = _words(view, ref, criteria)
+        place = places.get(words)
+        if place is not None:
+            matches[place] = _joined(matches[place], ref)
+        elif len(matches) < limit:
+            places[words] = len(matches)
+            matches.append(Match(ref, score, {"words": score}, ()))
     return matches
 
 
-def _words(view: ContainerView, ref: Ref, criteria: Criteria) -> list[str]:
-    return tokenize(said(view, ref, criteria) or "")
+def _joined(match: Match, ref: Ref) -> Match:
+    """The hit with one more item that says the same."""
+    lead, other = match.ref, ref
+    if ref.kind is Kind.FACT and lead.kind is not Kind.FACT:
+        lead, other = ref, lead
+    return match._replace(ref=lead, also=(*match.also, other))
+
+
+def _words(view: ContainerView, ref: Ref, criteria: Criteria) -> tuple[str, ...]:
+    return tuple(tokenize(said(view, ref, criteria) or ""))
 
 
 def said(view: ContainerView, ref: Ref, criteria: Criteria) -> str | None:

@@ -291,7 +291,7 @@ def test_r40_a_name_is_never_a_path(memory: Memory, beside: Callable[[], None], 
     here.ingest("A page.", id=name, title=name, address=name)
     here.add_messages([{"content": "A word.", "id": name, "name": name}], conversation=name)
     for what in ("fact", "document", "message"):
-        (item,) = here.list(what).items  # type: ignore[arg-type]
+        (item,) = here.list(what).items
         assert item.caller_id == name
     assert here.list("document", source=name).total == 1
     here.ingest("A page, newer.", id=name)

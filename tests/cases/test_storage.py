@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any
@@ -116,6 +117,12 @@ def nested(levels: int) -> dict[str, Any]:
     return deep
 
 
+def cyclic() -> dict[str, Any]:
+    around: dict[str, Any] = {}
+    around["a"] = [around]
+    return around
+
+
 REFUSED: dict[str, tuple[str, str, Callable[[Memory], Any]]] = {
     "empty tag": ("tags[0]", "blank", lambda m: m.remember("A.", tags=[""])),
     "blank tag": ("tags[1]", "blank", lambda m: m.remember("A.", tags=["a", " \u200b"])),
@@ -135,6 +142,12 @@ REFUSED: dict[str, tuple[str, str, Callable[[Memory], Any]]] = {
     ),
     "huge number": ("metadata", "64 bits", lambda m: m.remember("A.", metadata={"a": 1 << 70})),
     "no number": ("metadata", "JSON", lambda m: m.remember("A.", metadata={"a": float("nan")})),
+    "no text for a key": (
+        "metadata",
+        "key",
+        lambda m: m.remember("A.", metadata={1: 2}),  # type: ignore[dict-item]
+    ),
+    "cyclic": ("metadata", "20", lambda m: m.remember("A.", metadata=cyclic())),
     "container": ("container", "200", lambda m: m.container("c" * 201).remember("A.")),
     "scope": ("scope", "1,000", lambda m: m.remember("A.", scope={"user": "u" * 1_001})),
     "key": ("key", "2,000", lambda m: m.remember("A.", key="k" * 2_001)),
@@ -195,9 +208,9 @@ def test_r47_parallel_writers_lose_nothing(data: Path, memory: Memory, cli: Cli)
         for number in range(30):
             handle = (memory, second)[number % 2]
             add = f"Added by a thread: {number}."
-            calls.append(lambda handle=handle, add=add: handle.remember(add))  # type: ignore[misc]
+            calls.append(partial(handle.remember, add))
             tag = f"tag-{number}"
-            calls.append(lambda h=handle, tag=tag: h.update(fact, add_tags=tag))  # type: ignore[misc]
+            calls.append(partial(handle.update, fact, add_tags=tag))
 
         def start_others() -> None:
             for process in others:
@@ -224,7 +237,7 @@ def test_r47_parallel_wordings_make_one_chain(memory: Memory) -> None:
     """Every wording is kept: each ends the one before, one is current."""
     fact = id_of(memory.remember("Wording 0."))
     at_once([
-        lambda number=number: memory.update(fact, f"Wording {number}.")  # type: ignore[misc]
+        partial(memory.update, fact, f"Wording {number}.")
         for number in range(1, 31)
     ])  # fmt: skip
     versions = memory.history(fact).versions
@@ -249,7 +262,7 @@ def test_r47_losers_are_told(memory: Memory) -> None:
             return False
         return True
 
-    won = at_once([lambda number=number: append(number) for number in range(20)])  # type: ignore[misc]
+    won = at_once([partial(append, number) for number in range(20)])
     assert won.count(True) == 1
     assert [version.text for version in memory.history(fact).versions][1:] == [
         f"Wording {won.index(True)}."
@@ -269,9 +282,9 @@ def test_r47_forgetting_beside_updating(memory: Memory) -> None:
 
     calls: list[Callable[[], Any]] = []
     for number, fact in enumerate(facts):
-        calls.append(lambda fact=fact: memory.forget(fact))  # type: ignore[misc]
-        calls.append(lambda fact=fact, number=number: update(fact, number))  # type: ignore[misc]
-        calls.append(lambda number=number: memory.remember(f"New {number}."))  # type: ignore[misc]
+        calls.append(partial(memory.forget, fact))
+        calls.append(partial(update, fact, number))
+        calls.append(partial(memory.remember, f"New {number}."))
     at_once(calls)
     assert sorted(item.text for item in pages(memory)) == [f"New {number}." for number in range(10)]
     assert gapless(memory) and memory.rebuild().equal
