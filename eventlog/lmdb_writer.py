@@ -8,7 +8,7 @@ import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import accumulate, count
+from itertools import accumulate
 from operator import add
 from typing import NamedTuple
 
@@ -22,10 +22,10 @@ from rewound.eventlog.envelope import PERSON, Actor, Envelope
 from rewound.eventlog.errors import Conflict, Damaged
 from rewound.eventlog.events import Event
 from rewound.eventlog.failpoints import LOG_BETWEEN_TABLES, failpoint
-from rewound.eventlog.ids import ContainerId, EventId, GroupId, IdSource, Kind, Ref
+from rewound.eventlog.ids import ContainerId, EventId, GroupId, IdSource, Ref
 from rewound.eventlog.lmdb_reader import LmdbReader
 from rewound.eventlog.log import Answered, Draft, Head, Recorded
-from rewound.eventlog.stamping import Columns, columns_of, ids_for, stamp, stamp_many
+from rewound.eventlog.stamping import columns_of, ids_for, stamp, stamp_many, tag_positions
 from rewound.eventlog.tables import (
     ANSWERS,
     BODIES,
@@ -56,7 +56,6 @@ Row = tuple[bytes, bytes]
 Change = tuple[str, Sequence[tuple[bytes, bytes | None]]]
 """A table, and rows put into it; a row without a value was deleted."""
 
-_KINDS = [bytes((kind,)) for kind in range(max(Kind) + 1)]
 _recorded: Callable[[tuple[Envelope, Event]], Recorded] = partial(tuple.__new__, Recorded)
 _encode_answered = msgspec.msgpack.Encoder().encode
 
@@ -218,7 +217,7 @@ class LmdbWriter(LmdbReader):
             for at_, sealed in enumerate(columns.bodies, sequence)
             for slot, (salt, content) in enumerate(sealed)
         ]
-        tags = _tag_positions(container, first, columns, event_ids, group)
+        tags = tag_positions(container, first, columns, event_ids, group)
         keys = list(map(pack8, range(sequence, sequence + len(raws))))
         at_keys = map(container.__add__, map(pack8, range(first, first + len(raws))))
         # Only now, so that a draft that cannot be encoded leaves nothing of its group behind.
@@ -314,34 +313,6 @@ class LmdbWriter(LmdbReader):
         there = [key for key in keys if self._txn.delete(key, db=db)]
         self.changes.append((table, [(key, None) for key in there]))
         return len(there)
-
-
-def _tag_positions(
-    container: bytes,
-    first: int,
-    drafts: Columns,
-    event_ids: list[EventId],
-    group: bytes,
-) -> dict[bytes, list[int]]:
-    """Keys of the rows for `envelope.tags_of` the events, with their positions.
-
-    Says `tags_of` again, for many events without a list for each: `verify` holds the two together.
-    """
-    kinds = [container + kind for kind in _KINDS]
-    tags: dict[bytes, list[int]] = {}
-    gather = tags.setdefault
-    for position, event, causes in zip(count(first), drafts.events, drafts.causes):  # noqa: B905
-        keys = [kinds[ref.kind] + ref.id for ref in event.creates() + event.refers()]
-        if causes:
-            keys += [kinds[Kind.EVENT] + cause for cause in causes]
-        for key in keys:
-            positions = gather(key, [])
-            if not positions or positions[-1] != position:
-                positions.append(position)
-    in_group = [at for at, event_id in enumerate(event_ids, first) if event_id != group]
-    if in_group:
-        tags[kinds[Kind.GROUP] + group] = in_group
-    return tags
 
 
 def _covers(answer: bytes, positions: list[int]) -> bool:
