@@ -83,14 +83,14 @@ def stamp_many(
 ) -> list[Envelope]:
     """Drafts in a row from `position` and `at` on."""
     names, schemas, payloads = registry.encode_many(drafts.events)
-    count = len(names)
+    size = len(names)
     return list(
         map(
             Envelope,
             repeat(FORMAT),
-            range(position, position + count),
+            range(position, position + size),
             event_ids,
-            range(at, at + count),
+            range(at, at + size),
             repeat(container),
             drafts.scopes,
             repeat(actor),

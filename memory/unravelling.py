@@ -128,14 +128,14 @@ def _gone(view: ContainerView, imagined: _Imagined, dropped: list[Recorded]) -> 
 def _stands_on(event: e.Event) -> tuple[Ref, ...]:
     """What an event makes no sense without; other items that it names may well be gone.
 
-    A forgetting is about its item; that it hides a fact drawn from it is no reason to take the
-    forgetting back with the fact. An edit is about the version that was edited.
+    A forgetting never goes with what it hides: that is still there for reads of the past, and
+    would show again. An edit is about the version that was edited.
     """
     match event:
         case e.Forgotten():
-            return (event.item,)
+            return ()
         case e.Restored():
-            return (event.item, *(Ref(Kind.EVENT, lifted) for lifted in event.lifts))
+            return tuple(Ref(Kind.EVENT, lifted) for lifted in event.lifts)
         case e.FactEdited():
             return tuple(Ref(Kind.FACT, fact) for fact in event.ends[:1])
         case e.SeenAgain() | e.ContentErased() | e.Undone():

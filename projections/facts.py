@@ -143,19 +143,28 @@ def _lifted(contributors: Iterable[Recorded], fact: FactId | None) -> set[EventI
 
 
 def _ending(fact: FactId, contributors: Sequence[Recorded]) -> Ended | None:
+    """The ending that counts: that it was wrong, else the one that lies earliest in world time.
+
+    Edits name the whole chain, so a version that was to end in 2099 ends in 2010 after all when its
+    successor is replaced from then on. Only the version corrected itself was wrong.
+    """
     lifted = _lifted(contributors, fact)
+    found: list[tuple[bool, int, int, Ended]] = []
     for recorded in contributors:
         event, envelope = recorded.event, recorded.envelope
         if envelope.event_id in lifted:
             continue
         if isinstance(event, e.FactEdited) and fact in event.ends:
-            begun = event.statement.valid_from or event.said_at
-            at = begun.at if begun else envelope.recorded_at
-            return Ended(event.fact, at, event.corrects, envelope.event_id)
-        if isinstance(event, e.FactSuperseded) and fact in event.ends:
-            at = event.at.at if event.at else envelope.recorded_at
-            return Ended(event.by, at, event.corrects, envelope.event_id)
-    return None
+            begun, by = event.statement.valid_from or event.said_at, event.fact
+        elif isinstance(event, e.FactSuperseded) and fact in event.ends:
+            begun, by = event.at, event.by
+        else:
+            continue
+        at = begun.at if begun else envelope.recorded_at
+        corrects = event.corrects and event.ends[0] == fact
+        ended = Ended(by, at, corrects, envelope.event_id)
+        found.append((not corrects, at, recorded.position, ended))
+    return min(found)[-1] if found else None
 
 
 def _superseded(fact: FactId, contributors: Sequence[Recorded]) -> tuple[FactId, ...]:

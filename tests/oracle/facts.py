@@ -90,6 +90,8 @@ def ends(ledger: Ledger, fact: FactId) -> Iterator[Recorded]:
 
 
 def ended_by(ledger: Ledger, fact: FactId) -> Row | None:
+    """A correction of this very version, else the earliest in world time, else by position."""
+    found: list[tuple[bool, int, int, Row]] = []
     for r in ends(ledger, fact):
         event = r.event
         if isinstance(event, e.FactEdited):
@@ -97,12 +99,12 @@ def ended_by(ledger: Ledger, fact: FactId) -> Row | None:
         else:
             assert isinstance(event, e.FactSuperseded)
             by, told = event.by, event.at
-        return {
-            "by": show(Kind.FACT, by),
-            "at": told.at if told else r.envelope.recorded_at,
-            "corrects": event.corrects,
-        }
-    return None
+        corrects = event.corrects and event.ends[0] == fact
+        at = told.at if told else r.envelope.recorded_at
+        row: Row = {"by": show(Kind.FACT, by), "at": at, "corrects": corrects}
+        found.append((not corrects, at, r.position, row))
+    found.sort(key=lambda each: each[:3])
+    return found[0][3] if found else None
 
 
 def supersedes(ledger: Ledger, fact: FactId) -> list[str]:

@@ -423,18 +423,30 @@ def test_cascade_takes_a_whole_chain() -> None:
     assert story.dump()["facts"] == {}
 
 
-def test_the_first_effective_ending_counts() -> None:
+def test_a_correction_counts_and_else_the_ending_earliest_in_world_time() -> None:
     story = Story()
-    story.remember(1)
-    story.remember(2)
-    story.remember(3)
+    for each in (1, 2, 3, 4):
+        story.remember(each)
     story.supersede(2, (1,), at=parse_instant("2031-01-01"))
-    story.supersede(3, (1,), corrects=True)
+    story.supersede(3, (1,), at=parse_instant("2010-01-01"))
     rows = story.dump()["facts"]
-    assert rows[fact(1)]["ended"] == {"by": fact(2), "at": at("2031-01-01"), "corrects": False}
+    assert rows[fact(1)]["ended"] == {"by": fact(3), "at": at("2010-01-01"), "corrects": False}
     assert (rows[fact(2)]["supersedes"], rows[fact(3)]["supersedes"]) == ([fact(1)], [fact(1)])
-    story.undo(4)
-    assert story.dump()["facts"][fact(1)]["ended"]["by"] == fact(3)
+    correction = story.supersede(4, (1,), corrects=True)
+    ended = story.dump()["facts"][fact(1)]["ended"]
+    assert (ended["by"], ended["corrects"]) == (fact(4), True)
+    story.undo(correction)
+    story.undo(6)
+    assert story.dump()["facts"][fact(1)]["ended"]["by"] == fact(2)
+
+
+def test_only_the_version_corrected_itself_was_wrong() -> None:
+    story = Story()
+    for each in (1, 2, 3):
+        story.remember(each)
+    story.supersede(3, (2, 1), corrects=True)
+    rows = story.dump()["facts"]
+    assert [rows[fact(n)]["ended"]["corrects"] for n in (1, 2)] == [False, True]
 
 
 def test_a_reinstated_fact_is_open_until_the_reinstating_falls() -> None:
