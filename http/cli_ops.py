@@ -12,7 +12,7 @@ import click
 
 from rewound.http.accounts import Configuration, Owning, Setting
 from rewound.http.cli_base import Command, ask, common_options, emit, note, state_of
-from rewound.http.cli_options import moment, moment_options, write_options, writing
+from rewound.http.cli_options import moment_options, reading, scope_options, write_options, writing
 from rewound.http.config import ENV_PREFIX, shown
 from rewound.memory.link import Link
 from rewound.memory.replies import Accepted, Figures, JobList, Rebuilt, Sealed, Verified, Written
@@ -70,18 +70,20 @@ def rebuild_command(ctx: click.Context, /, views: tuple[str, ...]) -> None:
 
 @click.command("stats", cls=Command)
 @click.option("--store", is_flag=True, help="Of the whole store, not of one container.")
+@scope_options
 @moment_options
 @common_options
 @click.pass_context
 def stats_command(ctx: click.Context, /, store: bool, **given: Any) -> None:
     """Figures of a container or of the store."""
     state = state_of(ctx)
-    request = Stats(container=state.container, store=store, **moment(given))
+    request = Stats(container=state.container, store=store, **reading(given))
     emit(state, ask(state, request, Figures))
 
 
 @click.command("jobs", cls=Command)
 @click.option("--limit", type=int, help="How many (setting `page`).")
+@scope_options
 @moment_options
 @common_options
 @click.pass_context
@@ -89,7 +91,7 @@ def jobs_command(ctx: click.Context, /, limit: int | None, **given: Any) -> None
     """What is still to be derived, and what failed."""
     state = state_of(ctx)
     number = state.settings.page if limit is None else limit
-    request = Jobs(container=state.container, limit=number, **moment(given))
+    request = Jobs(container=state.container, limit=number, **reading(given))
     emit(state, ask(state, request, JobList))
 
 

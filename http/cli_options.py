@@ -130,6 +130,11 @@ def moment(given: dict[str, Any]) -> dict[str, Any]:
     return {name: given[name] for name in names}
 
 
+def reading(given: dict[str, Any]) -> dict[str, Any]:
+    """The fields of `Read`, but for the container, where no filters carry the scope."""
+    return {**moment(given), "scope": scope_of(given)}
+
+
 def filters_of(given: dict[str, Any]) -> Filters:
     return Filters(
         what=tuple(given.get("whats", ())),

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from rewound.http.cli_base import Command, State, ask, common_options, emit, state_of
-from rewound.http.cli_options import moment, moment_options
+from rewound.http.cli_options import moment_options, reading, scope_options
 from rewound.memory.replies import Differences, Replayed, Told
 from rewound.memory.requests import Diff, Events, Replay
 
@@ -24,6 +24,7 @@ EXIT_DISAGREES = 1
 @click.option("--limit", type=int, help="How many (setting `page`).")
 @click.option("--newest", is_flag=True, help="The last ones, as without --since.")
 @click.option("--follow", is_flag=True, help="Go on telling what happens until stopped.")
+@scope_options
 @moment_options
 @common_options
 @click.pass_context
@@ -37,7 +38,7 @@ def log_command(ctx: click.Context, /, **given: Any) -> None:
         about=given["about"],
         limit=state.settings.page if given["limit"] is None else given["limit"],
         newest=given["newest"] or given["since"] is None,
-        **moment(given),
+        **reading(given),
     )
     if not given["follow"]:
         emit(state, ask(state, request, Told))
@@ -76,6 +77,7 @@ def tell(state: State, told: Told) -> None:
 @click.command("diff", cls=Command)
 @click.argument("start", metavar="FROM")
 @click.argument("end", metavar="TO", default="now")
+@scope_options
 @moment_options
 @common_options
 @click.pass_context
@@ -89,7 +91,7 @@ def diff_command(ctx: click.Context, /, start: str, end: str, **given: Any) -> N
         container=state.container,
         start=start,
         end=None if end.strip().lower() == "now" else end,
-        **moment(given),
+        **reading(given),
     )
     emit(state, ask(state, request, Differences))
 

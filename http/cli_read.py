@@ -6,7 +6,15 @@ import click
 import msgspec
 
 from rewound.http.cli_base import Command, State, ask, common_options, emit, state_of
-from rewound.http.cli_options import WHATS, filter_options, filters_of, moment, moment_options
+from rewound.http.cli_options import (
+    WHATS,
+    filter_options,
+    filters_of,
+    moment,
+    moment_options,
+    reading,
+    scope_options,
+)
 from rewound.memory.replies import ContainerList, Found, Packed, Page, Shown, Versions, View
 from rewound.memory.requests import Containers, Context, Get, History, List, Search
 
@@ -99,30 +107,33 @@ def all_pages(state: State, request: List) -> Page:
 
 @click.command("show", cls=Command)
 @click.argument("id", metavar="ID")
+@scope_options
 @moment_options
 @common_options
 @click.pass_context
 def show_command(ctx: click.Context, /, **given: Any) -> None:
     """Show one item in full: its text, times, sources, tags and standing."""
     state = state_of(ctx)
-    emit(state, ask(state, Get(container=state.container, id=given["id"], **moment(given)), Shown))
+    emit(state, ask(state, Get(container=state.container, id=given["id"], **reading(given)), Shown))
 
 
 @click.command("history", cls=Command)
 @click.argument("id", metavar="ID")
+@scope_options
 @moment_options
 @common_options
 @click.pass_context
 def history_command(ctx: click.Context, /, **given: Any) -> None:
     """Tell an item's life: its versions and events, oldest first."""
     state = state_of(ctx)
-    request = History(container=state.container, id=given["id"], **moment(given))
+    request = History(container=state.container, id=given["id"], **reading(given))
     emit(state, ask(state, request, Versions))
 
 
 @click.command("containers", cls=Command)
 @click.option("--limit", type=int, default=1_000, help="How many on a page.")
 @click.option("--cursor", help="Go on where the last page ended.")
+@scope_options
 @moment_options
 @common_options
 @click.pass_context
@@ -131,6 +142,6 @@ def containers_command(ctx: click.Context, /, **given: Any) -> None:
     state = state_of(ctx)
     names = ("limit", "cursor")
     request = Containers(
-        container=state.container, **{name: given[name] for name in names}, **moment(given)
+        container=state.container, **{name: given[name] for name in names}, **reading(given)
     )
     emit(state, ask(state, request, ContainerList))

@@ -22,6 +22,7 @@ from rewound.memory import requests as q
 from rewound.memory.answering import Asking, answers
 from rewound.memory.moments import Point, moment_at, point, zone_of
 from rewound.memory.replies import Change, Differences
+from rewound.memory.scoping import Within
 from rewound.memory.showing import Shower
 from rewound.projections.documents import DocumentRow
 from rewound.projections.effective import flipped
@@ -81,6 +82,9 @@ def differences(asked: q.Diff, asking: Asking) -> Differences:
     whens = moment_at(view, zone, start), moment_at(view, zone, end)
     sides = Sides(view, *(Shower(view, each, forgotten=asked.include_forgotten) for each in whens))
     seen = [*_changes(sides), *_taken(sides), *_lapsed(sides, start, end)]
+    within = Within(view, asked.scope, end.position)
+    if not within.everything:  # then the container itself, which is everyone's, is not told either
+        seen = [each for each in seen if each.state is not None and within.row(each.state)]
     told = {word: _told(seen, word) for word in ("appears", "changes", "disappears")}
     return Differences(
         container=asking.name,

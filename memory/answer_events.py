@@ -13,6 +13,7 @@ from rewound.memory.answer_items import bounded
 from rewound.memory.answering import Asking, answers
 from rewound.memory.moments import position_since, resolve, zone_of
 from rewound.memory.replies import Told
+from rewound.memory.scoping import SCOPED, Within
 from rewound.memory.telling import Teller, positions_about
 from rewound.projections.reader import ContainerView
 
@@ -28,10 +29,13 @@ def tell_events(asked: q.Events, asking: Asking) -> Told:
     if asked.since is not None:
         since, zoned = position_since(view, zone_of(view), asked.since, "since")
         after = max(after, since)
+    within = Within(view, asked.scope, when.at)
+    about = None if asked.about is None else _about(view, asked.about, when.at, within)
     if asked.newest:
-        chosen, more = _newest(view, asked.about, after, when.at, types, limit), False
+        found = _wanted(_backwards(view, about, after, when.at), types, within)
+        chosen, more = list(islice(found, limit))[::-1], False
     else:
-        found = _chosen(view, asked.about, after, when.at, types)
+        found = _wanted(_forwards(view, about, after, when.at), types, within)
         chosen = list(islice(found, limit + 1))
         chosen, more = chosen[:limit], len(chosen) > limit
     teller = Teller(view, when, forgotten=asked.include_forgotten)
@@ -54,35 +58,32 @@ def type_named(name: str, number: int = 0) -> str:
     raise InvalidInput(f"{shown!r} is not a type of event: use {right}", field=f"types[{number}]")
 
 
-def _chosen(
-    view: ContainerView, about: str | None, after: int, until: int, types: frozenset[str]
-) -> Iterator[Recorded]:
+def _wanted(found: Iterable[Recorded], types: frozenset[str], within: Within) -> Iterator[Recorded]:
+    return (r for r in found if (not types or r.envelope.name in types) and within.event(r))
+
+
+def _forwards(
+    view: ContainerView, about: list[int] | None, after: int, until: int
+) -> Iterable[Recorded]:
     if about is None:
-        events: Iterable[Recorded] = view.log.events(view.id, after, until)
-    else:
-        positions = [p for p in _about(view, about, until) if p > after]
-        events = (recorded for p in positions if (recorded := view.event(p)) is not None)
-    return (r for r in events if not types or r.envelope.name in types)
+        return view.log.events(view.id, after, until)
+    return _read(view, (position for position in about if position > after))
 
 
-def _newest(
-    view: ContainerView,
-    about: str | None,
-    after: int,
-    until: int,
-    types: frozenset[str],
-    limit: int,
-) -> list[Recorded]:
-    """The last events, oldest first; found from the end, since a log is long."""
-    positions: Iterable[int] = range(until, after, -1)
-    if about is not None:
-        positions = [p for p in reversed(_about(view, about, until)) if p > after]
-    found = (recorded for p in positions if (recorded := view.event(p)) is not None)
-    chosen = islice((r for r in found if not types or r.envelope.name in types), limit)
-    return list(chosen)[::-1]
+def _backwards(
+    view: ContainerView, about: list[int] | None, after: int, until: int
+) -> Iterable[Recorded]:
+    """The last events first; found from the end, since a log is long."""
+    if about is None:
+        return _read(view, range(until, after, -1))
+    return _read(view, (position for position in reversed(about) if position > after))
 
 
-def _about(view: ContainerView, text: str, until: int) -> list[int]:
+def _read(view: ContainerView, positions: Iterable[int]) -> Iterator[Recorded]:
+    return (recorded for p in positions if (recorded := view.event(p)) is not None)
+
+
+def _about(view: ContainerView, text: str, until: int, within: Within) -> list[int]:
     """Positions of the events about what an id names. Raises NotFound when there is none.
 
     An event is itself about itself, with what it caused and what undid it; a group has all its
@@ -90,11 +91,14 @@ def _about(view: ContainerView, text: str, until: int) -> list[int]:
     """
     kind, raw = parse_any(text, field="about")
     refs = [Ref(each, raw) for each in Kind] if kind is None else [Ref(kind, raw)]
+    refs = [ref for ref in refs if ref.kind not in SCOPED or within.item(ref)]
     found = set(positions_about(view, refs, until))
     if kind in (None, Kind.EVENT, Kind.GROUP):
         own = _own(view, EventId(raw), until)  # a group has the id of its first event
         if own is not None and (kind is not Kind.GROUP or own.envelope.group == raw):
             found.add(own.position)
+    if not within.everything:
+        found = {r.position for r in _read(view, sorted(found)) if within.event(r)}
     if not found:
         raise NotFound(
             f"nothing is known of {text.strip()} at this moment", field="about", ids=(text,)

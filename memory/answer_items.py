@@ -10,6 +10,7 @@ from rewound.memory import requests as q
 from rewound.memory.answering import Asking, answers
 from rewound.memory.moments import When, moment_at, point, resolve, zone_of
 from rewound.memory.replies import Page, Shown, Versions, View
+from rewound.memory.scoping import Within
 from rewound.memory.seeing import KINDS, narrowed, seen
 from rewound.memory.showing import Shower
 from rewound.memory.telling import Teller, positions_about
@@ -48,6 +49,7 @@ def list_items(asked: q.List, asking: Asking) -> Page:
         view,
         asked.filters,
         when,
+        scope=asked.scope,
         among=(kind,),
         superseded=asked.include_superseded,
         forgotten=asked.include_forgotten,
@@ -117,15 +119,15 @@ def get_item(asked: q.Get, asking: Asking) -> Shown:
     view = asking.views.container(asking.home())
     when = resolve(view, asked, asking.now_us)
     shower = Shower(view, when, forgotten=asked.include_forgotten)
-    ref, row = find(shower, asked.id)
+    ref, row = find(shower, asked.id, Within(view, asked.scope, when.at))
     return Shown(container=asking.name, item=shower.item(ref, row), moment=when.moment)
 
 
-def find(shower: Shower, text: str) -> Found:
+def find(shower: Shower, text: str, within: Within) -> Found:
     """The item of an id, if the read may show it. Raises NotFound, WrongKind or InvalidInput."""
     for ref in refs_of(text):
         row = shower.view.row(ref, shower.when.at)
-        if row is not None:
+        if row is not None and within.item(ref):
             _check_shown(shower, ref, row)
             return Found(ref, row)
     raise no_item(text)
@@ -187,28 +189,35 @@ def history(asked: q.History, asking: Asking) -> Versions:
     view = asking.views.container(asking.home())
     when = resolve(view, asked, asking.now_us)
     shower = Shower(view, when, forgotten=asked.include_forgotten)
+    within = Within(view, asked.scope, when.at)
     for ref in refs_of(asked.id):
-        if any(position <= when.at for position in view.log.tagged(view.id, ref.key())):
+        heard = any(position <= when.at for position in view.log.tagged(view.id, ref.key()))
+        if heard and within.item(ref):
             break
     else:
         raise no_item(asked.id)
-    refs, versions, current = _versions(shower, ref)
+    refs, versions, current = _versions(shower, ref, within)
     teller = Teller(view, when, forgotten=asked.include_forgotten)
+    events = (view.event(position) for position in positions_about(view, refs, when.at))
     return Versions(
         container=asking.name,
         id=str(ref),
         current=current,
         versions=tuple(versions),
-        events=tuple(teller.told(position) for position in positions_about(view, refs, when.at)),
+        events=tuple(
+            teller.tell(recorded)
+            for recorded in events
+            if recorded is not None and within.event(recorded)
+        ),
         moment=when.moment,
     )
 
 
-def _versions(shower: Shower, ref: Ref) -> tuple[list[Ref], list[View], str | None]:
+def _versions(shower: Shower, ref: Ref, within: Within) -> tuple[list[Ref], list[View], str | None]:
     """All ids of the item's chain, its versions that may be shown, and the current one's id."""
     view, at = shower.view, shower.when.at
     if ref.kind is Kind.FACT:
-        chain = view.chain(ref.id, at)
+        chain = [row for row in view.chain(ref.id, at) if within.row(row.state)]
         refs = [Ref(Kind.FACT, row.id) for row in chain] or [ref]
         shown = [
             shower.item(each, row)

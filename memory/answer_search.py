@@ -31,6 +31,7 @@ def search(question: q.Search, asking: Asking) -> Found:
         question.filters,
         when,
         question.limit,
+        scope=question.scope,
         superseded=question.include_superseded,
         forgotten=question.include_forgotten,
     )
@@ -82,7 +83,13 @@ def context(question: q.Context, asking: Asking) -> Packed:
     when = resolve(view, question, asking.now_us)
     forgotten = question.include_forgotten
     found, zoned = find(
-        view, question.query, question.filters, when, _CONTEXT_HITS, forgotten=forgotten
+        view,
+        question.query,
+        question.filters,
+        when,
+        _CONTEXT_HITS,
+        scope=question.scope,
+        forgotten=forgotten,
     )
     shower = Shower(view, when, forgotten=forgotten)
     facts = [match for match in found if match.ref.kind is Kind.FACT]

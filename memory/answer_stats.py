@@ -16,6 +16,7 @@ from rewound.memory.answer_items import bounded
 from rewound.memory.answering import Asking, answers
 from rewound.memory.moments import LAST_US, Point, resolve
 from rewound.memory.replies import ContainerInfo, ContainerList, Figures, Job, JobList
+from rewound.memory.scoping import Within
 from rewound.memory.seeing import FORGETTABLE
 from rewound.projections.catalog import VERSIONS
 from rewound.projections.containers import ContainerRow
@@ -33,12 +34,12 @@ def figures(asked: q.Stats, asking: Asking) -> Figures:
         return _store_figures(asked, asking)
     view = asking.views.container(asking.home())
     when = resolve(view, asked, asking.now_us)
-    info = _info(view, when.at, when.now_us)
+    info = _info(view, asked.scope, when.at, when.now_us)
     return Figures(
         container=asking.name,
         containers=1,
         info=() if info is None else (info,),
-        events=when.at,
+        events=_events(view, asked.scope, when.at),
         log_bytes=0,
         view_bytes=0,
         views=dict(VERSIONS),
@@ -53,8 +54,8 @@ def _store_figures(asked: q.Stats, asking: Asking) -> Figures:
     for container in _containers(asking):
         view = asking.views.container(container)
         known = _known(view, at_us, asking.now_us)
-        events += known.position
-        info = _info(view, known.position, known.now_us)
+        events += _events(view, asked.scope, known.position)
+        info = _info(view, asked.scope, known.position, known.now_us)
         if info is not None:
             infos.append(info)
     return Figures(
@@ -70,7 +71,15 @@ def _store_figures(asked: q.Stats, asking: Asking) -> Figures:
     )
 
 
-def _info(view: ContainerView, at: int, now_us: int) -> ContainerInfo | None:
+def _events(view: ContainerView, scope: q.Scope, at: int) -> int:
+    """Events up to a position; those that a scope may see have to be looked at one by one."""
+    within = Within(view, scope, at)
+    if within.everything:
+        return at
+    return sum(within.event(recorded) for recorded in view.log.events(view.id, 0, at))
+
+
+def _info(view: ContainerView, scope: q.Scope, at: int, now_us: int) -> ContainerInfo | None:
     """A container as of a position; None when it is not there, or not any more."""
     configured = _standing(view, at)
     last = view.event(at)
@@ -82,7 +91,7 @@ def _info(view: ContainerView, at: int, now_us: int) -> ContainerInfo | None:
         zone=view.text(configured.zone) or "UTC",
         position=at,
         head=view.log.head_at(view.id, at).digest.hex(),
-        counts=counts(view, at, now_us),
+        counts=counts(view, at, now_us, Within(view, scope, at)),
         last_recorded_at=show_us(last.envelope.recorded_at),
     )
 
@@ -92,20 +101,25 @@ def _standing(view: ContainerView, at: int) -> ContainerRow | None:
     return None if configured is None or configured.removed else configured
 
 
-def counts(view: ContainerView, at: int, now_us: int) -> dict[str, int]:
-    """What a container holds. `facts` are current, `versions` all wordings; nothing hidden counts
-    but in `forgotten` (facts by their versions; what is erased is not there any more)."""
-    criteria = Criteria(now=now_us, at=at, what=frozenset(FORGETTABLE | {Kind.PASSAGE}))
+def counts(view: ContainerView, at: int, now_us: int, within: Within) -> dict[str, int]:
+    """What a container holds within a scope. `facts` are current, `versions` all wordings; nothing
+    hidden counts but in `forgotten` (facts by their versions; what is erased is not there any
+    more)."""
+    what = frozenset(FORGETTABLE | {Kind.PASSAGE})
+    criteria = Criteria(now=now_us, at=at, what=what, scope=within.parts)
     found = selected(view, criteria)
     columns = found.columns
     versions = selected(view, criteria._replace(what=frozenset({Kind.FACT}), superseded=True))
     by_kind = np.bincount(columns.kind[found.allowed], minlength=max(Kind) + 1)
     hidden = dict(view.hidden_items())
     forgotten = sum(
-        not row.erased and ref.kind in FORGETTABLE and view.row(ref, at) is not None
+        not row.erased
+        and ref.kind in FORGETTABLE
+        and view.row(ref, at) is not None
+        and within.item(ref)
         for ref, row in hidden.items()
     )
-    unfinished = sum(ref not in hidden for ref, _ in view.all_jobs(at))
+    unfinished = sum(ref not in hidden and within.item(ref) for ref, _ in view.all_jobs(at))
     return {
         "documents": int(by_kind[Kind.DOCUMENT]),
         "messages": int(by_kind[Kind.MESSAGE]),
@@ -136,7 +150,7 @@ def list_containers(asked: q.Containers, asking: Asking) -> ContainerList:
     after = cursor.after if cursor else b""
     later = [(view, known) for view, known in standing if view.id > after]
     page = later[:limit]
-    infos = (_info(view, known.position, known.now_us) for view, known in page)
+    infos = (_info(view, asked.scope, known.position, known.now_us) for view, known in page)
     more = len(later) > limit
     following = None
     if more:
@@ -191,7 +205,10 @@ def list_jobs(asked: q.Jobs, asking: Asking) -> JobList:
     limit, notes = bounded(asked.limit)
     when = resolve(view, asked, asking.now_us)
     hidden = {ref for ref, _ in view.hidden_items()}
-    found = [(ref, job) for ref, job in view.all_jobs(when.at) if ref not in hidden]
+    within = Within(view, asked.scope, when.at)
+    found = [
+        (ref, job) for ref, job in view.all_jobs(when.at) if ref not in hidden and within.item(ref)
+    ]
     if len(found) > limit:
         notes += (f"{len(found) - limit} more are not shown",)
     states = [job.state for _, job in found]

@@ -55,6 +55,7 @@ _WRITE: Checks = {
 }
 _READ: Checks = {
     **_REQUEST,
+    "scope": f.scope,
     "as_of": f.optional(f.moment),
     "valid_at": f.optional(f.time_or_now),
     "include_forgotten": f.flag,

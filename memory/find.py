@@ -4,11 +4,13 @@ Shared by search, context and forgetting by a query, which therefore find the sa
 """
 
 from rewound.memory.moments import When
-from rewound.memory.requests import Filters
+from rewound.memory.requests import Filters, Scope
 from rewound.memory.seeing import KINDS, narrowed
 from rewound.projections.reader import ContainerView
 from rewound.projections.search import Match, search
 from rewound.projections.selection import FINDABLE
+
+_ANYONE = Scope()
 
 
 def find(
@@ -18,6 +20,7 @@ def find(
     when: When,
     limit: int,
     *,
+    scope: Scope = _ANYONE,
     superseded: bool = False,
     forgotten: bool = False,
 ) -> tuple[list[Match], bool]:
@@ -30,6 +33,7 @@ def find(
         view,
         filters,
         when,
+        scope=scope,
         among=asked or FINDABLE,
         superseded=superseded,
         forgotten=forgotten,

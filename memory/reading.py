@@ -179,10 +179,11 @@ class Reading:
         for name in When.__annotations__:  # never `container`: a handle is of one container
             if name in conditions:
                 given[name] = conditions.pop(name)
+        given["scope"] = self._scope  # a call's own scope narrows further, by the filters
         given["as_of"] = self._moment(given.get("as_of"))
         given["valid_at"] = as_time(given.get("valid_at"), "valid_at")
         if "filters" in kind.__struct_fields__:
-            given["filters"] = self._filters(conditions, self._scope)
+            given["filters"] = self._filters(conditions, q.Scope())
         elif conditions:
             raise InvalidInput(
                 f"{next(iter(conditions))} is not something to ask {kind.__name__.lower()} with",

@@ -65,8 +65,10 @@ class Write(Request, frozen=True, kw_only=True, tag=True):
 
 class Read(Request, frozen=True, kw_only=True, tag=True):
     """Base of all questions. `as_of` is a time, `@position` or an event id (inclusive); `valid_at`
-    a time. `at_least` waits until the views have reached that position."""
+    a time. `at_least` waits until the views have reached that position. `scope` holds besides
+    whatever the filters say: what lies outside of it is answered like what is not there."""
 
+    scope: Scope = Scope()
     as_of: str | None = None
     valid_at: str | None = None
     include_forgotten: bool = False

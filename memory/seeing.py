@@ -15,7 +15,8 @@ from rewound.eventlog.events import FactKind
 from rewound.eventlog.ids import NAMES, Kind, Ref, parse_any
 from rewound.eventlog.instants import Precision, has_offset
 from rewound.memory.moments import When
-from rewound.memory.requests import Filters, What
+from rewound.memory.requests import Filters, Scope, What
+from rewound.memory.targets import scope_parts
 from rewound.projections.columns import Columns
 from rewound.projections.reader import ContainerView
 from rewound.projections.selection import Criteria, Mask
@@ -29,6 +30,8 @@ KINDS: dict[What, Kind] = {
 }
 ALL = frozenset(KINDS.values())
 FORGETTABLE = frozenset({Kind.FACT, Kind.MESSAGE, Kind.DOCUMENT})
+
+_ANYONE = Scope()
 
 _NOBODY = bytes(16)
 """A source that no item has: stands for a name that names nothing."""
@@ -46,21 +49,22 @@ def narrowed(
     filters: Filters,
     when: When,
     *,
+    scope: Scope = _ANYONE,
     among: Iterable[Kind] = ALL,
     superseded: bool = False,
     forgotten: bool = False,
 ) -> Narrowed:
     """Filters as conditions at a moment, for items of the kinds in `among`.
 
-    `superseded` and `forgotten` are the reads' flags `include_…`. Raises InvalidInput for times
-    that nothing can lie between, WrongKind for a source that cannot be one.
+    Both `scope`, the read's own, and that of the filters must hold. `superseded` and `forgotten`
+    are the reads' flags `include_…`. Raises InvalidInput for times that nothing can lie between,
+    WrongKind for a source that cannot be one.
     """
     what = frozenset(among)
     if filters.what:
         what &= {KINDS[name] for name in filters.what}
     since, until = _bounds(filters, when)
-    scope = filters.scope
-    parts = {name: getattr(scope, name) for name in scope.__struct_fields__}
+    scopes = (*scope_parts(scope).items(), *scope_parts(filters.scope).items())
     sources: tuple[bytes, ...] = ()
     if filters.source is not None:
         sources = sources_named(view, filters.source, when, forgotten=forgotten) or (_NOBODY,)
@@ -72,7 +76,7 @@ def narrowed(
         kinds=frozenset(FactKind[name.upper()] for name in filters.kinds),
         tags=tuple(dict.fromkeys(filters.tags)),
         metadata=tuple(filters.metadata.items()),
-        scope=tuple((name, part) for name, part in parts.items() if part is not None),
+        scope=tuple(dict.fromkeys(scopes)),
         sources=sources,
         since=since,
         until=until,

@@ -55,6 +55,7 @@ class FactRow(msgspec.Struct, frozen=True, array_like=True):
 
 Asserting = e.FactRemembered | e.FactExtracted | e.FactEdited
 _ASSERTING = (e.FactRemembered, e.FactExtracted, e.FactEdited)
+_DRAWN = (e.FactRemembered, e.FactExtracted)
 
 
 def fold_fact(key: bytes, contributors: Sequence[Recorded], resolve: v.Resolve) -> FactRow | None:
@@ -78,7 +79,8 @@ def _row(
     event, at = last.event, last.position
     first = stated[0].event
     assert isinstance(event, _ASSERTING) and isinstance(first, _ASSERTING)
-    said_at = None if isinstance(event, e.FactExtracted) else event.said_at
+    told = None if isinstance(event, e.FactExtracted) else event
+    said_at = None if told is None else told.said_at
     recorded_at, statement = last.envelope.recorded_at, event.statement
     begun = statement.valid_from or said_at
     valid_from = begun.at if begun else recorded_at
@@ -99,11 +101,11 @@ def _row(
         value=v.absolute(statement.value, at),
         entities=v.absolute(statement.entities, at),
         sources=_sources(stated),
-        caller_id=None if isinstance(event, e.FactExtracted) else v.absolute(event.caller_id, at),
+        caller_id=v.absolute(None if told is None else told.caller_id, at),
         tags=tagging.gathered(first.tags, stated[0].position, contributors),
-        metadata=None if isinstance(event, e.FactExtracted) else v.absolute(event.metadata, at),
+        metadata=v.absolute(None if told is None else told.metadata, at),
         said_at=said_at,
-        expires_at=None if isinstance(event, e.FactExtracted) else event.expires_at,
+        expires_at=None if told is None else told.expires_at,
         scope=v.absolute(last.envelope.scope, at),
         supersedes=_superseded(fact, contributors),
         ended=ended,
@@ -126,7 +128,7 @@ def _sources(stated: Iterable[Recorded]) -> tuple[e.Span, ...]:
     spans = dict.fromkeys(
         span
         for recorded in stated
-        if isinstance(recorded.event, e.FactRemembered | e.FactExtracted)
+        if isinstance(recorded.event, _DRAWN)
         for span in recorded.event.sources
     )
     return tuple(spans)

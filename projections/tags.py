@@ -28,6 +28,8 @@ NONE = Tags()
 
 def gathered(first: Body | None, position: int, contributors: Sequence[Recorded]) -> Tags:
     """The tags an item came with (stated by the event at `position`), and every edit of them."""
+    if len(contributors) == 1:
+        return NONE if first is None else Tags(first.seen_from(position))
     edits = tuple(
         Edit(
             v.absolute(event.added, recorded.position), v.absolute(event.removed, recorded.position)

@@ -85,7 +85,7 @@ def memory(link: Listener) -> Memory:
 NINA = q.Scope(user="nina")
 W: dict[str, Any] = {"container": "nina", "scope": NINA}
 F = q.Filters(scope=NINA)
-R: dict[str, Any] = {"container": "nina", "filters": F}
+R: dict[str, Any] = {"container": "nina", "scope": NINA}
 
 CALLS: list[tuple[Callable[[Any], Any], q.Request]] = [
     (
@@ -183,11 +183,11 @@ CALLS: list[tuple[Callable[[Any], Any], q.Request]] = [
             at_least=3, include_superseded=True,
         ),
         q.Search(
-            query="tea", limit=3, container="nina", as_of="@12", valid_at="2026-01-05",
+            query="tea", limit=3, **R, as_of="@12", valid_at="2026-01-05",
             include_forgotten=True, at_least=3, include_superseded=True,
             filters=q.Filters(
                 what=("fact",), kinds=("preference",), tags=("a", "b"), metadata={"n": 1},
-                scope=q.Scope(user="nina", agent="x"), source="chat", since="2026-01-01",
+                scope=q.Scope(agent="x"), source="chat", since="2026-01-01",
                 until="2026-02",
             ),
         ),
@@ -196,27 +196,27 @@ CALLS: list[tuple[Callable[[Any], Any], q.Request]] = [
     (
         lambda m: m.list("document", cursor="x", tags="a"),
         q.List(
-            what="document", cursor="x", container="nina",
-            filters=q.Filters(tags=("a",), scope=NINA),
+            what="document", cursor="x", **R,
+            filters=q.Filters(tags=("a",)),
         ),
     ),
-    (lambda m: m.get("x", as_of="2026-03-01"), q.Get(id="x", as_of="2026-03-01", container="nina")),
-    (lambda m: m.history("x"), q.History(id="x", container="nina")),
+    (lambda m: m.get("x", as_of="2026-03-01"), q.Get(id="x", as_of="2026-03-01", **R)),
+    (lambda m: m.history("x"), q.History(id="x", **R)),
     (
         lambda m: m.events(since=4, types="undone", about="x", limit=5, newest=True),
-        q.Events(since="@4", types=("undone",), about="x", limit=5, newest=True, container="nina"),
+        q.Events(since="@4", types=("undone",), about="x", limit=5, newest=True, **R),
     ),
-    (lambda m: m.diff(3, "@9"), q.Diff(start="@3", end="@9", container="nina")),
-    (lambda m: m.stats(store=True), q.Stats(store=True, container="nina")),
-    (lambda m: m.jobs(limit=3), q.Jobs(limit=3, container="nina")),
-    (lambda m: m.containers(), q.Containers(container="nina")),
+    (lambda m: m.diff(3, "@9"), q.Diff(start="@3", end="@9", **R)),
+    (lambda m: m.stats(store=True), q.Stats(store=True, **R)),
+    (lambda m: m.jobs(limit=3), q.Jobs(limit=3, **R)),
+    (lambda m: m.containers(), q.Containers(**R)),
     (lambda m: m.verify(expect="h"), q.Verify(expect="h", container="nina")),
     (lambda m: m.rebuild("facts"), q.Rebuild(views=("facts",), container="nina")),
     (lambda m: m.replay(9, verify=False), q.Replay(at="@9", verify=False, container="nina")),
     (lambda m: m.as_of(5).search("tea"), q.Search(query="tea", as_of="@5", **R)),
     (
         lambda m: m.as_of("2026-03-01").stats(),
-        q.Stats(as_of="2026-03-01", container="nina"),
+        q.Stats(as_of="2026-03-01", **R),
     ),
     (
         lambda m: m.container("bob").remember("x"),
