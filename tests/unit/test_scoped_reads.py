@@ -30,7 +30,8 @@ class Both(NamedTuple):
 
 
 def filled(store: Store, scope: q.Scope) -> dict[str, str]:
-    name, it = scope.user, {"container": store.name, "scope": scope}
+    name = scope.user
+    it: dict[str, Any] = {"container": store.name, "scope": scope}
     text = f"The notes of {name} about tea."
     ids = {
         "fact": q.Remember(facts=(q.NewFact(text=f"{name} likes tea."),), **it),
@@ -246,10 +247,10 @@ BY_ID = frozenset({"get", "history", "events about", "then"})
 
 def test_a_handle_reads_within_its_scope(tmp_path: Path) -> None:
     with Memory(tmp_path, "c") as memory:
-        theirs = memory.remember("Bob likes tea.", scope={"user": "bob"}).items[0].id
+        theirs = str(memory.remember("Bob likes tea.", scope={"user": "bob"}).items[0].id)
         memory.ingest("Bob's notes.", scope={"user": "bob"})
         handle = memory.container("c", scope={"user": "ann"})
-        own = handle.remember("Ann likes tea.").items[0].id
+        own = str(handle.remember("Ann likes tea.").items[0].id)
         for name, ask in READS.items():
             if name in BY_ID:
                 with pytest.raises(NotFound):
@@ -265,7 +266,7 @@ def test_an_awaited_handle_reads_within_its_scope(tmp_path: Path) -> None:
     async def ask() -> None:
         async with AsyncMemory(tmp_path, "c") as memory:
             written = await memory.remember("Bob likes tea.", scope={"user": "bob"})
-            theirs = written.items[0].id
+            theirs = str(written.items[0].id)
             await memory.ingest("Bob's notes.", scope={"user": "bob"})
             handle = memory.container("c", scope={"user": "ann"})
             await handle.remember("Ann likes tea.")
