@@ -13,6 +13,7 @@ from rewound.eventlog.tables import (
     ANSWERS,
     BODIES,
     COMPACTION,
+    CUT,
     EVENT_IDS,
     EVENTS,
     KEYS,
@@ -29,9 +30,6 @@ from rewound.eventlog.tables import (
     pack_positions,
     unpack_positions,
 )
-
-CUT = b"cut"
-"""Meta row of a copy: the time (µs) that it ends at. Such a store is for reading."""
 
 _SLICE = 5_000
 

@@ -15,7 +15,7 @@ from rewound.eventlog.failpoints import LOG
 from rewound.eventlog.ids import IdSource
 from rewound.eventlog.lmdb_reader import LmdbReader
 from rewound.eventlog.lmdb_writer import NO_TIP, LmdbWriter
-from rewound.eventlog.tables import COMPACTION, FORMAT, META, STORE_ID, TABLES
+from rewound.eventlog.tables import COMPACTION, CUT, FORMAT, META, STORE_ID, TABLES
 
 DISK_FORMAT = 1
 """The form of the tables. A store of a newer one is refused, one of an older one is upgraded."""
@@ -70,6 +70,11 @@ class LmdbLog:
     def store_id(self) -> bytes:
         """16 bytes that tell this store from others, copies of it excepted."""
         return self._meta(STORE_ID) or b""
+
+    def cut_at_us(self) -> int | None:
+        """The time that this log ends at, when it is a copy of another up to then."""
+        stored = self._meta(CUT)
+        return None if stored is None else int(stored)
 
     @contextmanager
     def reading(self) -> Iterator[LmdbReader]:

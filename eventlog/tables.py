@@ -24,7 +24,7 @@ POSITIONS, TAGS, KEYS = "positions", "tags", "keys"
 KNOWN, ANSWERS, MEMO = "known", "answers", "memo"
 TABLES = (META, EVENTS, BODIES, EVENT_IDS, POSITIONS, TAGS, KEYS, KNOWN, ANSWERS, MEMO)
 
-FORMAT, STORE_ID, COMPACTION = b"format", b"store", b"compaction"
+FORMAT, STORE_ID, COMPACTION, CUT = b"format", b"store", b"compaction", b"cut"
 
 ID_BYTES = 16
 TAG_BYTES = 17

@@ -65,7 +65,7 @@ class State:
         """The store, opened once. Raises Refusal where there is none and none may be made."""
         if self._link is None:
             data = self.settings.data
-            if not create and not Path(data).is_dir():
+            if not create and not (Path(data) / "log").is_dir():
                 raise Refusal(
                     f"there is no store in {data}: put something in first, or name another "
                     "folder with --data or REWOUND_DATA",

@@ -198,9 +198,11 @@ def telling_what_was_kept(feed: Feed) -> Iterator[None]:
     except BaseException:
         kept = feed.counts["written"] + feed.counts["replaced"]
         if kept:
-            groups = " ".join(list(feed.groups)[:3])
-            text = f"kept before this: {kept:,} items (undo with: rewound undo {groups})"
-            click.echo(text, err=True)
+            groups = list(feed.groups)
+            undo = (
+                f"rewound undo {groups[0]}" if len(groups) == 1 else "rewound undo, group by group"
+            )
+            click.echo(f"kept before this: {kept:,} items (undo with: {undo})", err=True)
         raise
 
 

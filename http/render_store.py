@@ -38,7 +38,7 @@ def verified(sheet: Sheet, reply: Verified) -> None:
         for one in reply.findings
     ]
     sheet.table(rows)
-    if reply.head:
+    if reply.head and reply.ok:
         sheet.line(joined(["head", Text(reply.head, style="cyan")]))
         sheet.dim("keep it elsewhere; later: rewound verify --expect HEAD")
     sheet.notes(reply.notes)
@@ -94,8 +94,9 @@ def figures(sheet: Sheet, reply: Figures) -> None:
     sheet.fields(
         [
             ("events", f"{reply.events:,}"),
-            ("log", words.size(reply.log_bytes)),
-            ("views", words.size(reply.view_bytes) + (f" ({views})" if views else "")),
+            ("log", words.size(reply.log_bytes) if reply.log_bytes else None),
+            ("views", words.size(reply.view_bytes) if reply.view_bytes else None),
+            ("versions", views or None),
             ("compaction", reply.compaction if reply.compaction != "none" else None),
         ]
     )

@@ -34,11 +34,21 @@ def day(stamp: str) -> str:
     return stamp[:10]
 
 
+_STAMP = re.compile(
+    r"(?P<day>\d{4}-\d\d-\d\d)T(?P<clock>\d\d:\d\d(?::\d\d)?)(?:\.\d+)?(?P<zone>Z|[+-]\d\d:\d\d)?"
+)
+
+
 def minute(stamp: str) -> str:
-    """Date and time to the second, without the T; midnight and coarser times as a day or less."""
-    if stamp.endswith("T00:00:00.000000Z"):
+    """Date and time to the second, without the T; midnight and coarser times as a day or less.
+
+    In UTC unless an offset stands behind it: then as the speaker's own clock showed it.
+    """
+    found = _STAMP.fullmatch(stamp)
+    if found is None or stamp.endswith("T00:00:00.000000Z"):
         return stamp[:10]
-    return stamp[:19].replace("T", " ") if len(stamp) > 10 else stamp
+    zone = found["zone"]
+    return f"{found['day']} {found['clock']}" + (f" {zone}" if zone and zone != "Z" else "")
 
 
 def quoted(text: str) -> str:

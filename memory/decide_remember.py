@@ -74,6 +74,7 @@ def _take(drafting: Drafting, facts: Facts, new: q.NewFact) -> Item:
         if content.said_at is not None:
             return _see_ended(drafting, new, ref, version)
         # It was superseded, and is said again without a time, that is to say now: news.
+    drafting.note_returning(digest)
     version = facts.add(content, _tags(new), None)
     drafting.file(digest, version.ref)
     return item("written", version.ref, drafting.last)

@@ -116,6 +116,14 @@ class Drafting:
         own = self._filed.get(digest, ())
         return [*self.deciding.log.known(self.container, digest), *own]
 
+    def note_returning(self, digest: bytes) -> None:
+        """Say so when something that was forgotten or erased is sent again: it is a new item."""
+        if any(self.view.hidden(ref) is not None for ref in self.known(digest)):
+            self.note(
+                "something that had been forgotten was sent again: it is a new item and shows; "
+                "leave it out of what you send, or forget the new one as well"
+            )
+
     def touch(self, *items: Ref) -> None:
         """Raises Stale when the command was to find the items as they were at a position."""
         if self._since is None:

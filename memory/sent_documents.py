@@ -99,6 +99,7 @@ class Documents:
             filed = digest
             held = self._equal(filed)
         if held is None:
+            self._drafting.note_returning(filed)
             return self._ingest(sent, filed)
         self._drafting.touch(held.ref)
         kept = (held.content.digest(key), held.media, held.infer)

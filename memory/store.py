@@ -14,6 +14,7 @@ from rewound.eventlog.clock import Clock
 from rewound.eventlog.errors import Damaged
 from rewound.eventlog.generations import DATA
 from rewound.eventlog.ids import IdSource
+from rewound.eventlog.instants import show_us
 from rewound.eventlog.lmdb_log import LmdbLog
 from rewound.memory.engine import Engine
 from rewound.memory.place import Layout
@@ -35,6 +36,7 @@ class Store:
                 views,
                 clock=clock,
                 ids=ids,
+                readonly_reason=_why_readonly(log),
                 accepted_us=layout.accepted_clock_us(),
                 accept=layout.accept_clock,
                 upkeep=self._upkeep,
@@ -55,6 +57,14 @@ class Store:
 
     def close(self) -> None:
         self._opened.close()
+
+
+def _why_readonly(log: LmdbLog) -> str | None:
+    """A store that was replayed to a moment is a picture of it: nothing is to be added."""
+    cut_us = log.cut_at_us()
+    if cut_us is None:
+        return None
+    return f"this is a store as it was at {show_us(cut_us)}, made by a replay: it is for reading"
 
 
 def _check_log_is_there(layout: Layout) -> None:

@@ -211,7 +211,12 @@ def test_r31_cursors(many: Memory) -> None:
         with pytest.raises(InvalidInput) as refused:
             many.list(limit=1_000, cursor=bad)
         assert refused.value.field == "cursor", bad
-    for other in ({"what": "document"}, {"tags": "x"}, {"include_superseded": True}):
+    others: list[dict[str, Any]] = [
+        {"what": "document"},
+        {"tags": "x"},
+        {"include_superseded": True},
+    ]
+    for other in others:
         with pytest.raises(InvalidInput):
             many.list(limit=1_000, cursor=cursor, **other)
     many.container("other").remember("Elsewhere.")

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -177,10 +178,11 @@ QUERY = "standup payment service"
 
 def test_r26_conditions_are_met_before_the_best_are_cut(standups: Memory) -> None:
     days = {"since": "2025-01-01", "until": "2025-01-03"}
-    for which in (
+    narrow: list[dict[str, Any]] = [
         {"tags": "ops"}, {"kinds": "procedure"}, {"metadata": {"team": "ops"}},
         {"tags": "ops", **days}, {"what": "fact", **days},
-    ):  # fmt: skip
+    ]  # fmt: skip
+    for which in narrow:
         for limit in (5, 1):
             found = standups.search(QUERY, limit=limit, **which)
             assert texts(found) == [OPS], which
@@ -193,7 +195,8 @@ def test_r26_conditions_are_met_before_the_best_are_cut(standups: Memory) -> Non
 def test_r26_as_many_as_asked_for_come_back(standups: Memory, limit: int) -> None:
     """Five notes each carry a number; a hit stands for its near-duplicates, which it names."""
     for number in (0, 37, 99):
-        for which in ({"tags": f"n{number}"}, {"metadata": {"n": number}}):
+        narrow: list[dict[str, Any]] = [{"tags": f"n{number}"}, {"metadata": {"n": number}}]
+        for which in narrow:
             found = standups.search(QUERY, limit=limit, **which)
             assert len(found.hits) == limit, which
             assert all(f"n{number}" in hit.tags for hit in found.hits)

@@ -85,7 +85,7 @@ def test_with_json_the_error_is_an_object_on_stderr() -> None:
         (("search", "x", "--what", "dog"), "'fact', 'passage'", "whats"),
         (("search", "x", "--meta", "novalue"), "is not K=V", "metadata"),
         (("search", "x", "--meta", "=v"), "is not K=V", "metadata"),
-        (("search", "x", "--meta", "n:={"), "no JSON after :=", "metadata"),
+        (("search", "x", "--meta", "n:={"), "is no JSON", "metadata"),
         (("serach", "x"), "did you mean search or", None),
         (("frob",), "there is no command 'frob'", None),
         (("forget",), "nothing named", None),
