@@ -29,6 +29,7 @@ CHANGE_MARKS = {"appears": ("+", "green"), "disappears": ("-", "red"), "changes"
 
 STATE_STYLES = {
     "current": "green",
+    "upcoming": "cyan",
     "superseded": "yellow",
     "corrected": "red",
     "ended": "yellow",
@@ -149,7 +150,8 @@ def standing_text(standing: Standing, valid_from: str | None = None) -> Text:
     if standing.state == "current" and valid_from:
         text.append(f" since {words.day(valid_from)}")
     if standing.at:
-        text.append(f" {words.day(standing.at)}")
+        until = " until" if standing.state == "current" else ""
+        text.append(f"{until} {words.day(standing.at)}")
     if standing.by:
         text.append(f" by {standing.by}")
     return text

@@ -135,8 +135,10 @@ class Source(Part, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Standing(Part, frozen=True, kw_only=True, omit_defaults=True):
-    """Whether a fact holds: `current`, `superseded` (ended by another), `corrected` (was wrong),
-    `ended` (its time is over), `expired`, `forgotten`."""
+    """Whether a fact holds: `current`, `upcoming` (it begins at `at`), `superseded` (ended by
+    another), `corrected` (was wrong), `ended` (its time is over), `expired`, `forgotten`.
+
+    A current one with `by` holds until `at`, when that takes its place."""
 
     state: str
     by: str | None = None

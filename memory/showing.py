@@ -231,6 +231,8 @@ class Shower:
             return Standing(state="ended", at=_time(state.valid_to))
         if state.expires_at is not None and state.expires_at <= now:
             return Standing(state="expired", at=_time(state.expires_at))
+        if state.valid_from > now:
+            return Standing(state="upcoming", at=_time(state.valid_from))
         return Standing(state="current", **takes_over) if takes_over else CURRENT
 
     def _forgotten_only(self, *refs: Ref) -> Standing | None:

@@ -772,3 +772,10 @@ def test_as_of_answers_are_the_same_whatever_is_written_later(store: Store) -> N
     store.undo(store.events()[1].id, cascade=True)
     store.remember("More.")
     assert asked() == before
+
+
+def test_what_will_hold_later_is_upcoming(store: Store) -> None:
+    (fact,) = store.remember("Ann moves to Oslo.", valid_from="2030-01-01")
+    standing = store.get(fact).standing
+    assert (standing.state, standing.at) == ("upcoming", "2030-01-01T00:00:00.000000Z")
+    assert store.listed() == [fact]

@@ -1172,3 +1172,17 @@ def test_r46_long_names_are_kept_or_refused_with_the_limit(store: Store) -> None
     assert fields[1:3] == ["tags", "id"]
     assert all(field.startswith("metadata") for field in fields[3:5])
     assert tell(store, before) == ["FactRemembered"]
+
+
+def test_what_was_forgotten_and_is_sent_again_is_new_and_said_to_be(store: Store) -> None:
+    (fact,) = store.remember("Gym code 4471")
+    document = store.ingest("The alarm rings at six.")
+    for item in (fact, document):
+        store.forget(item)
+    told = store.ask(q.Remember(container=store.name, facts=(q.NewFact(text="Gym code 4471"),)))
+    assert told.items[0].status == "written" and told.items[0].id != fact
+    assert any("forgotten was sent again" in note for note in told.notes)
+    again = q.NewDocument(text="The alarm rings at six.")
+    told = store.ask(q.Ingest(container=store.name, documents=(again,)))
+    assert told.items[0].status == "written" and told.items[0].id != document
+    assert any("forgotten was sent again" in note for note in told.notes)
