@@ -74,7 +74,34 @@ class Conversation:
             found = self._taken(places, contained(self._slots(places), sent), alone=False)
             if found:
                 break
-        return found
+        return found or self._by_position(sent)
+
+    def _by_position(self, sent: Sequence[MessageContent]) -> list[Place]:
+        """Places by position from the beginning, when most messages are what stands there.
+
+        A transcript in which a word was changed is still that transcript: what was changed is news,
+        beside what was said first, and the rest is known.
+        """
+        rows = self._from(None, len(sent))
+        places = self._places(rows, 0)[: len(sent)]
+        known = [
+            self._standing(rows, place.ordinal, content)
+            for place, content in zip(places, sent, strict=False)
+        ]
+        same = sum(row is not None for row in known)
+        if 2 * same <= len(known):
+            return []
+        return [Place(place.ordinal, row) for place, row in zip(places, known, strict=True)]
+
+    def _standing(
+        self, rows: Iterable[Row[MessageRow]], ordinal: int, content: MessageContent
+    ) -> Row[MessageRow] | None:
+        """The message of that content at that position, if it shows."""
+        for row in rows:
+            if row.state.ordinal == ordinal and row.state.caller_id is None and self._worth(row):
+                if self._content(row) == content:
+                    return row
+        return None
 
     # --- rows
 

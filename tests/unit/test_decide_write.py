@@ -1186,3 +1186,23 @@ def test_what_was_forgotten_and_is_sent_again_is_new_and_said_to_be(store: Store
     told = store.ask(q.Ingest(container=store.name, documents=(again,)))
     assert told.items[0].status == "written" and told.items[0].id != document
     assert any("forgotten was sent again" in note for note in told.notes)
+
+
+def test_a_transcript_with_one_word_changed_adds_that_message_only(store: Store) -> None:
+    def sent(*texts: str) -> list[str]:
+        messages = tuple(
+            q.NewMessage(content=text, time=f"2026-03-02T10:0{number}:00Z")
+            for number, text in enumerate(texts)
+        )
+        command = q.AddMessages(container=store.name, messages=messages, conversation="talk")
+        return [item.status for item in store.ask(command).items]
+
+    first = ("Hello.", "We meet at three.", "Where?", "At the harbour.")
+    assert sent(*first) == ["written"] * 4
+    assert sent("And now for something else.") == ["written"]
+    changed = ("Hello.", "We meet at four.", "Where?", "At the harbour.")
+    known = ["seen again"] * 4
+    assert sent(*changed) == ["seen again", "written", "seen again", "seen again"]
+    assert sent(*changed) == known
+    assert sent(*first) == known
+    assert sent("Quite", "another", "talk.") == ["written"] * 3
