@@ -1,10 +1,12 @@
 """How commands fail: one line, the right code, never a trace."""
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 from typing import Any
@@ -235,9 +237,20 @@ def test_a_closed_pipe_is_no_error() -> None:
     assert running.returncode in (0, 141)
 
 
+def unread(pipe: int) -> int:
+    """Bytes in a pipe that its reader has not taken yet."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
 def test_ctrl_c_while_waiting_for_input() -> None:
     running = process("remember", "-", stdin=subprocess.PIPE)
-    time.sleep(1.5)
+    assert running.stdin is not None
+    running.stdin.write(b"a beginning")
+    running.stdin.flush()
+    until = time.monotonic() + 60
+    while unread(running.stdin.fileno()):  # read, so it now waits for more
+        assert time.monotonic() < until and running.poll() is None
+        time.sleep(0.01)
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=60)
     assert running.returncode == 130
