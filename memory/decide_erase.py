@@ -74,9 +74,7 @@ def _named(view: ContainerView, text: str, scope: q.Scope) -> Ref:
         )
     t.check_scope(view, ref, scope, field="ids")
     if ref.kind is Kind.PASSAGE:
-        row = t.latest(view, ref)
-        assert row is not None, "a passage that is known has a row"
-        document = Ref(Kind.DOCUMENT, row.state.document)
+        document = t.document_of(view, ref)
         raise WrongKind(
             f"{ref} is a passage: erase the document that holds it ({document}), or a fact drawn "
             "from it, which takes the passage along",

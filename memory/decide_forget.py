@@ -117,9 +117,7 @@ def _by_id(view: ContainerView, text: str, scope: q.Scope) -> Iterator[tuple[Ref
         return
     t.check_scope(view, ref, scope, field="ids")
     if ref.kind is Kind.PASSAGE:
-        row = t.latest(view, ref)
-        assert row is not None, "a passage that is known has a row"
-        document = Ref(Kind.DOCUMENT, row.state.document)
+        document = t.document_of(view, ref)
         raise WrongKind(
             f"{ref} is {NAMES[ref.kind]}: forget the document that holds it ({document}), or the "
             "facts drawn from it, which blacks out their words",

@@ -112,6 +112,13 @@ def scope_body(ids: IdSource, scope: q.Scope) -> tuple[Body | None, list[Sealed]
     return bodies.value(scope_parts(scope)), bodies.sealed
 
 
+def document_of(view: ContainerView, passage: Ref) -> Ref:
+    """The document that a known passage is, or was, of."""
+    row = latest(view, passage)
+    assert row is not None, "a passage that is known has a row"
+    return Ref(Kind.DOCUMENT, row.state.document)
+
+
 def latest(view: ContainerView, ref: Ref) -> Row[Any] | None:
     """The present row, or the last one there was of an item that was removed or undone."""
     row = view.row(ref)
