@@ -4,6 +4,7 @@
 PYTHON ?= python3
 REWOUND_DATA ?= .rewound
 REWOUND_SOAK ?= long
+BENCH ?= bench bench_serve profile
 ARGS ?=
 
 VENV := .venv
@@ -14,12 +15,13 @@ STAMP := $(VENV)/.stamp
 .PHONY: help run demo test test-fast check bench soak clean $(VENV) moved
 
 help:
-	@echo "run        open a memory in $(REWOUND_DATA) and hold it until Ctrl-C"
+	@echo "run        start a memory in $(REWOUND_DATA) on http://127.0.0.1:8900, until Ctrl-C"
 	@echo "demo       a short tour on made-up data"
 	@echo "test       all tests but the soak"
 	@echo "test-fast  the same without the slow ones"
 	@echo "check      ruff, mypy, pyright"
-	@echo "bench      speed, as ratios to a baseline of the same run"
+	@echo "bench      speed, as ratios to a baseline of the same run (BENCH=bench_serve: one of"
+	@echo "           $(BENCH), which then takes ARGS)"
 	@echo "soak       long runs (REWOUND_SOAK=short for a quick form)"
 	@echo "clean      remove $(VENV) and everything that was built (the store stays)"
 
@@ -41,7 +43,7 @@ $(STAMP): pyproject.toml
 	@printf '%s\n' "$(CURDIR)" > $@
 
 run: $(STAMP)
-	@REWOUND_DATA="$(REWOUND_DATA)" exec $(BIN)/rewound own $(ARGS)
+	@REWOUND_DATA="$(REWOUND_DATA)" exec $(BIN)/rewound serve $(ARGS)
 
 demo: $(STAMP)
 	@$(BIN)/python -m eval.demo $(ARGS)
@@ -59,7 +61,7 @@ check: $(STAMP)
 	$(BIN)/pyright --pythonpath $(BIN)/python --warnings
 
 bench: $(STAMP)
-	@$(BIN)/python -m eval.bench $(ARGS)
+	@for each in $(BENCH); do $(BIN)/python -m eval.$$each $(ARGS) || exit 1; done
 
 soak: $(STAMP)
 	REWOUND_SOAK=$(REWOUND_SOAK) $(BIN)/python -m pytest -m soak -n 2 --timeout 3600 $(ARGS)

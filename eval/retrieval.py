@@ -15,6 +15,7 @@ import click
 
 from eval.corpora import Question, Unit, corpus, questions, stamp
 from rewound.memory import Memory
+from rewound.memory.requests import Workers
 
 SETS = ("locomo", "lme_pool", "beam_100k", "docs_claude")
 CUTS = (1, 5, 10, 20)
@@ -70,6 +71,11 @@ def fill(memory: Memory, units: Iterable[Unit], *, documents: bool) -> None:
             )
 
 
+def settle(memory: Memory) -> None:
+    """Wait until facts are drawn and vectors made."""
+    memory.call(Workers(action="wait", timeout_s=3_600))
+
+
 def ask(memory: Memory, question: Question, limit: int) -> list[str]:
     """Callers' ids of the sources of the hits, best first, each once."""
     found = memory.container(question.group).search(question.text, limit=limit)
@@ -87,6 +93,7 @@ def main(data: Path, name: str, store: Path | None) -> None:
         memory = Memory(store or Path(scratch) / name)
         started = time.perf_counter()
         fill(memory, corpus(data, name), documents=name == "docs_claude")
+        settle(memory)
         filled = time.perf_counter() - started
         by_type: dict[str, Tally] = defaultdict(Tally)
         total, clean = Tally(), Tally()

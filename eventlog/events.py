@@ -9,11 +9,14 @@ events it is about. Together with its causes and group they are the tags by whic
 a view row may only be touched by an event that is tagged with the row's item.
 """
 
-import enum
-
 import msgspec
 
 from rewound.eventlog.bodies import Body, Place
+from rewound.eventlog.enums import FactKind as FactKind
+from rewound.eventlog.enums import Media as Media
+from rewound.eventlog.enums import Outcome as Outcome
+from rewound.eventlog.enums import Role as Role
+from rewound.eventlog.enums import Why as Why
 from rewound.eventlog.ids import (
     ContainerId,
     ConversationId,
@@ -27,56 +30,6 @@ from rewound.eventlog.ids import (
     Ref,
 )
 from rewound.eventlog.instants import Instant
-
-
-class Role(enum.IntEnum):
-    """Who speaks in a message."""
-
-    USER = 1
-    ASSISTANT = 2
-    SYSTEM = 3
-    TOOL = 4
-
-
-class FactKind(enum.IntEnum):
-    FACT = 1
-    PREFERENCE = 2
-    EPISODE = 3
-    PROCEDURE = 4
-
-
-class Media(enum.IntEnum):
-    """What a document's text is written in."""
-
-    TEXT = 1
-    MARKDOWN = 2
-    CODE = 3
-    JSON = 4
-
-
-class Outcome(enum.IntEnum):
-    """What a judgement on a pair of facts came to."""
-
-    DUPLICATE = 1
-    UPDATES = 2
-    CORRECTS = 3
-    EXTENDS = 4
-    DISTINCT = 5
-    REVIEW = 6
-
-
-class Why(enum.IntEnum):
-    """Why a job ended as it did."""
-
-    DONE = 1
-    NOTHING_STATED = 2
-    MASKED = 3
-    SOURCE_GONE = 4
-    EMPTY_REPLY = 5
-    CUT_OFF = 6
-    MALFORMED = 7
-    UNREACHABLE = 8
-    REFUSED = 9
 
 
 class Span(msgspec.Struct, frozen=True, array_like=True, order=True):
@@ -190,13 +143,20 @@ class MessageRecorded(Event, frozen=True):
 
 
 class SeenAgain(Event, frozen=True):
-    """Something already known was sent again: support for `item`, as event `at` states it."""
+    """Something already known was sent again: support for `item`, as event `at` states it.
+
+    `sources` is where a fact was found again, when that is not where it was first drawn from.
+    """
 
     item: Ref
     at: int
+    sources: tuple[Span, ...] = ()
 
     def creates(self) -> tuple[Ref, ...]:
         return (self.item,)
+
+    def refers(self) -> tuple[Ref, ...]:
+        return _sources(self.sources)
 
 
 class Cut(msgspec.Struct, frozen=True, array_like=True):
@@ -371,6 +331,19 @@ class FactReinstated(Event, frozen=True):
 
     def refers(self) -> tuple[Ref, ...]:
         return (*_facts((self.by, *self.facts)), *_events((self.superseding,)))
+
+
+class FactsEnded(Event, frozen=True):
+    """Facts ended because what they were drawn from no longer says so.
+
+    Nothing took their place. Whatever states one of them later makes it current again.
+    """
+
+    facts: tuple[FactId, ...]
+    at: Instant | None = None
+
+    def refers(self) -> tuple[Ref, ...]:
+        return _facts(self.facts)
 
 
 class FactsLinked(Event, frozen=True):

@@ -60,7 +60,7 @@ def from_us(at: int, offset: int | None = 0) -> datetime:
 
 def show_us(at: int) -> str:
     """RFC 3339 in UTC with microseconds: one form, so that equal times print equally."""
-    return (EPOCH + timedelta(microseconds=at)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return (EPOCH + timedelta(microseconds=at)).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 def show_instant(instant: Instant) -> str:

@@ -28,6 +28,7 @@ NAMES: dict[str, type[e.Event]] = {
     "facts judged": e.FactsJudged,
     "fact superseded": e.FactSuperseded,
     "fact reinstated": e.FactReinstated,
+    "facts ended": e.FactsEnded,
     "facts linked": e.FactsLinked,
     "policy fitted": e.PolicyFitted,
     "label given": e.LabelGiven,

@@ -62,11 +62,14 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         ("diff", "What was learned, changed and forgotten between two moments."),
         ("replay", "Build the store as it was at a moment."),
     ),
+    "Serve": _entries("cli_serve", ("serve", "Serve the store over HTTP until stopped."))
+    | _entries("cli_mcp", ("mcp", "Serve an agent over MCP, on standard input and output.")),
     "Look after the store": _entries(
         "cli_ops",
         ("verify", "Check that nothing was lost or altered."),
         ("seal", "Hash all chains into one head to keep elsewhere."),
         ("rebuild", "Fold the views anew from the log."),
+        ("reembed", "Make the vectors anew with the embedder that is set."),
         ("stats", "Figures of a container or of the store."),
         ("jobs", "What is still to be derived, and what failed."),
         ("configure", "Make a container, or set its time zone."),

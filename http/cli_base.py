@@ -17,7 +17,7 @@ import click
 import msgspec
 
 from rewound.http.cli_errors import Refusal, Told
-from rewound.http.config import Configured, Settings, load
+from rewound.http.config import Configured, Settings, load, models_of
 
 if TYPE_CHECKING:
     from rewound.http.render_parts import Look
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 
 CREATORS = {"Remember", "Ingest", "AddMessages", "Configure"}
 """Requests that may make a store where there is none; all others want one that exists."""
+
+FACTS_FOLLOW = {"Remember", "Ingest", "AddMessages", "Retry"}
+"""Requests after which facts are drawn from what was sent."""
+
+SETTLE_S = 2.0
+"""How long a command that wrote waits for them before it ends, when it owns the store."""
 
 NOT_A_TERMINAL_COLUMNS = 100_000
 """Lines are not broken when a program reads them."""
@@ -38,6 +44,8 @@ class Link(Protocol):
 
     def call(self, request: Any) -> Any: ...
 
+    def settle(self, timeout_s: float) -> bool: ...
+
     def close(self) -> None: ...
 
 
@@ -47,6 +55,7 @@ class State:
     def __init__(self, link: Link | None = None) -> None:
         self.flags: dict[str, Any] = {}
         self.zone_settled = False
+        self.wrote = False
         self._link = link
 
     @cached_property
@@ -74,12 +83,17 @@ class State:
                 )
             from rewound.memory.link import Link as StoreLink  # brings numpy and LMDB
 
-            self._link = StoreLink(data)
+            self._link = StoreLink(data, models=models_of(self.settings))
         return self._link
 
     def close(self) -> None:
         link, self._link = self._link, None
-        if link is not None:
+        if link is None:
+            return
+        try:
+            if self.wrote:  # so that the next command finds the facts too
+                link.settle(SETTLE_S)
+        finally:
             link.close()
 
     def look(self, *, err: bool = False) -> "Look":
@@ -105,6 +119,7 @@ class State:
 def ask(state: State, request: "AnyRequest", want: type[R]) -> R:
     """Put one request to the store and answer with its reply, which must be a `want`."""
     create = type(request).__name__ in CREATORS
+    state.wrote = state.wrote or type(request).__name__ in FACTS_FOLLOW
     link = state.link(create=create)
     if create and not state.zone_settled:
         state.zone_settled = True

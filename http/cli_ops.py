@@ -13,21 +13,35 @@ import click
 from rewound.http.accounts import Configuration, Owning, Setting
 from rewound.http.cli_base import Command, ask, common_options, emit, note, state_of
 from rewound.http.cli_options import moment_options, reading, scope_options, write_options, writing
-from rewound.http.config import ENV_PREFIX, shown
+from rewound.http.config import ENV_PREFIX, Settings, models_of, shown
 from rewound.memory.link import Link
-from rewound.memory.replies import Accepted, Figures, JobList, Rebuilt, Sealed, Verified, Written
+from rewound.memory.replies import (
+    Accepted,
+    Figures,
+    JobList,
+    Rebuilt,
+    Sealed,
+    Verified,
+    Working,
+    Written,
+)
 from rewound.memory.requests import (
     AcceptClock,
     Configure,
     Jobs,
     Rebuild,
+    Reembed,
+    Retry,
     Seal,
     Stats,
     Verify,
+    Workers,
+    WorkersAction,
 )
 
 EXIT_DAMAGED = 1
 LOOK_EVERY_S = 0.5
+JOBS_WAIT_S = 3_600
 
 
 @click.command("verify", cls=Command)
@@ -68,6 +82,18 @@ def rebuild_command(ctx: click.Context, /, views: tuple[str, ...]) -> None:
     emit(state, ask(state, Rebuild(container=state.container, views=views), Rebuilt))
 
 
+@click.command("reembed", cls=Command)
+@common_options
+@click.pass_context
+def reembed_command(ctx: click.Context) -> None:
+    """Make the vectors anew with the embedder that is set.
+
+    Words find what is stored in the meantime.
+    """
+    state = state_of(ctx)
+    emit(state, ask(state, Reembed(container=state.container), Rebuilt))
+
+
 @click.command("stats", cls=Command)
 @click.option("--store", is_flag=True, help="Of the whole store, not of one container.")
 @scope_options
@@ -82,17 +108,43 @@ def stats_command(ctx: click.Context, /, store: bool, **given: Any) -> None:
 
 
 @click.command("jobs", cls=Command)
+@click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--limit", type=int, help="How many (setting `page`).")
+@click.option("--retry", is_flag=True, help="Try again what failed: these ids, or all of them.")
+@click.option("--pause", "action", flag_value="pause", help="Let the store's workers rest.")
+@click.option("--resume", "action", flag_value="resume", help="Let the workers go on.")
+@click.option("--wait", "action", flag_value="wait", help="Wait until nothing is left to do.")
 @scope_options
 @moment_options
 @common_options
 @click.pass_context
-def jobs_command(ctx: click.Context, /, limit: int | None, **given: Any) -> None:
-    """What is still to be derived, and what failed."""
+def jobs_command(
+    ctx: click.Context,
+    /,
+    ids: tuple[str, ...],
+    limit: int | None,
+    retry: bool,
+    action: WorkersAction | None,
+    **given: Any,
+) -> None:
+    """What is still to be derived, and what failed.
+
+    --pause, --resume and --wait are about the whole store; a pause lasts until --resume.
+    """
     state = state_of(ctx)
+    if ids and not retry:
+        raise click.UsageError("ids are for --retry: tell which of them to try again", ctx)
+    if retry:
+        scope = reading(given)["scope"]
+        told = ask(state, Retry(container=state.container, ids=ids, scope=scope), Written)
+        if action is None:
+            return emit(state, told)
+    if action is not None:
+        work = Workers(container=state.container, action=action, timeout_s=JOBS_WAIT_S)
+        return emit(state, ask(state, work, Working))
     number = state.settings.page if limit is None else limit
     request = Jobs(container=state.container, limit=number, **reading(given))
-    emit(state, ask(state, request, JobList))
+    return emit(state, ask(state, request, JobList))
 
 
 @click.command("configure", cls=Command)
@@ -141,7 +193,7 @@ def own_command(ctx: click.Context) -> None:
     owner open the store themselves; with one they start faster.
     """
     state = state_of(ctx)
-    with stopped_by_signals() as stop, owned(state.settings.data) as link:
+    with stopped_by_signals() as stop, owned(state.settings) as link:
         data, socket = str(link.layout.data), str(link.layout.socket())
         emit(state, Owning(data=data, socket=socket, pid=os.getpid()))
         sys.stdout.flush()
@@ -152,9 +204,9 @@ def own_command(ctx: click.Context) -> None:
 
 
 @contextmanager
-def owned(data: str) -> Iterator[Link]:
+def owned(settings: Settings) -> Iterator[Link]:
     """A link whose process owns the store, from whoever had it before."""
-    link = Link(data)
+    link = Link(settings.data, models=models_of(settings))
     try:
         link.take_over()
         yield link

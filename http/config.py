@@ -10,10 +10,13 @@ import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import click
 import msgspec
+
+if TYPE_CHECKING:
+    from rewound.memory.models import Models
 
 ENV_PREFIX = "REWOUND_"
 CONFIG_ENV = "REWOUND_CONFIG"
@@ -43,6 +46,33 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Tokens that `context` packs its answer into."""
     max_text_mb: Annotated[int, msgspec.Meta(ge=1, le=32)] = 8
     """Larger files are skipped by `ingest`, longer lines by `import` (in MiB)."""
+    embedder: Literal["minilm", "hashing", "none"] = "minilm"
+    """What gives texts their meaning, in the process that owns the store: `none` finds by words."""
+    extractor: Literal["rules", "none"] = "rules"
+    """What draws facts from conversations and documents there."""
+    threads: Annotated[int, msgspec.Meta(ge=0, le=256)] = 0
+    """Threads that one model may use at once; 0 leaves that to the model."""
+    host: Annotated[str, msgspec.Meta(min_length=1)] = "127.0.0.1"
+    """Address that `serve` listens on."""
+    port: Annotated[int, msgspec.Meta(ge=0, le=65_535)] = 8900
+    """Port that `serve` listens on; 0 takes a free one."""
+    api_key: str | None = None
+    """Key that every request to the server must show; blank counts as none."""
+    allow_open: bool = False
+    """Let `serve` listen beyond this machine although no key is set."""
+    allowed_hosts: str | None = None
+    """Other names the server goes by, separated by commas; their pages may ask it too."""
+    max_body_mb: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 32
+    """Larger bodies are refused by the server (in MiB)."""
+
+
+def models_of(settings: Settings) -> "Models":
+    """The models that a process works with while it owns the store."""
+    from rewound.memory.models import Models
+
+    return Models(
+        embedder=settings.embedder, extractor=settings.extractor, threads=settings.threads
+    )
 
 
 class BadSetting(click.ClickException):

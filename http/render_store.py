@@ -16,6 +16,7 @@ from rewound.memory.replies import (
     Replayed,
     Sealed,
     Verified,
+    Working,
 )
 
 JOB_STYLES = {"failed": "red", "parked": "yellow"}
@@ -132,6 +133,15 @@ def jobs(sheet: Sheet, reply: JobList) -> None:
     sheet.notes(reply.notes)
 
 
+def working(sheet: Sheet, reply: Working) -> None:
+    facts = f"facts by {reply.extractor}" if reply.extractor else "no facts are derived"
+    sheet.line(f"{reply.state}, {facts}", "" if reply.state == "running" else "yellow")
+    sheet.line(f"{reply.pending:,} pending, {reply.failed:,} failed, {reply.parked:,} parked")
+    if reply.embedder:
+        sheet.line(f"vectors by {reply.embedder}, {reply.unembedded:,} to come")
+    sheet.notes(reply.notes)
+
+
 RENDERERS: dict[type, Callable[[Sheet, Any], None]] = {
     Verified: verified,
     Sealed: sealed,
@@ -140,4 +150,5 @@ RENDERERS: dict[type, Callable[[Sheet, Any], None]] = {
     Replayed: replayed,
     Figures: figures,
     JobList: jobs,
+    Working: working,
 }

@@ -27,7 +27,7 @@ from rewound.memory.showing import Shower
 from rewound.projections.documents import DocumentRow
 from rewound.projections.effective import flipped
 from rewound.projections.entries import StandingCode
-from rewound.projections.facts import Ended
+from rewound.projections.facts import Ended, Unsaid
 from rewound.projections.reader import ContainerView
 from rewound.projections.tags import Tags
 
@@ -45,7 +45,7 @@ BEGINNING_CHARS = 200
 
 _ITEMS = (Kind.FACT, Kind.DOCUMENT, Kind.MESSAGE)
 _INTERNAL = frozenset({"at", "recorded_at", "made_at", "stated_from", "stated_to"})
-_SHOWN_AS: dict[str, str] = {"pieces": "text"}
+_SHOWN_AS: dict[str, str] = {"pieces": "text", "unsaid": "ended"}
 
 
 class Sides(NamedTuple):
@@ -182,7 +182,7 @@ def different(view: ContainerView, before: Any, after: Any) -> tuple[str, ...]:
         old, new = getattr(before, name), getattr(after, name)
         if name not in _INTERNAL and old != new and _meant(view, old) != _meant(view, new):
             names.append(_SHOWN_AS.get(name, name))
-    return tuple(names)
+    return tuple(dict.fromkeys(names))
 
 
 def _meant(view: ContainerView, value: Any) -> Any:
@@ -194,6 +194,8 @@ def _meant(view: ContainerView, value: Any) -> Any:
             return view.tags(value)
         case Ended():
             return value.by, value.at, value.corrects
+        case Unsaid():
+            return value.at
         case (Body(), *_):
             return b"".join(view.content(piece) or b"" for piece in value)
     return value

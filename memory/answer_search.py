@@ -9,8 +9,7 @@ from rewound.memory.find import find
 from rewound.memory.moments import resolve
 from rewound.memory.replies import Found, Hit, Line, Packed
 from rewound.memory.showing import WHAT, Shower
-from rewound.projections.reader import ContainerView
-from rewound.projections.search import Match
+from rewound.projections.search import Hits, Match
 from rewound.projections.tokens import query_terms
 
 _CHARS_PER_TOKEN = 4
@@ -25,7 +24,7 @@ _EXCERPT_TOKENS = 60
 def search(question: q.Search, asking: Asking) -> Found:
     view = asking.views.container(asking.home())
     when = resolve(view, question, asking.now_us)
-    matches, zoned = find(
+    hits, zoned = find(
         view,
         question.query,
         question.filters,
@@ -34,30 +33,31 @@ def search(question: q.Search, asking: Asking) -> Found:
         scope=question.scope,
         superseded=question.include_superseded,
         forgotten=question.include_forgotten,
+        meaning=asking.meaning,
     )
     shower = Shower(view, when, forgotten=question.include_forgotten)
     return Found(
         container=asking.name,
         query=question.query,
-        hits=tuple(_hit(view, shower, match) for match in matches),
+        hits=tuple(_hit(shower, match) for match in hits.matches),
         moment=when.told(zoned=zoned),
         filters=msgspec.to_builtins(question.filters),
-        notes=_notes(question.query, matches),
+        unembedded=hits.unembedded,
+        notes=_notes(question.query, hits, asking),
     )
 
 
-def _notes(query: str, matches: list[Match]) -> tuple[str, ...]:
-    if matches:
-        return ()
+def _notes(query: str, hits: Hits, asking: Asking) -> tuple[str, ...]:
+    notes = (asking.meaningless,) if asking.meaningless else ()
+    if hits.matches:
+        return notes
     if not query_terms(query):
-        return ("the query holds no word to search by",)
-    return ("nothing stored holds a word of the query and passes the filters",)
+        return (*notes, "the query holds no word to search by")
+    return (*notes, "nothing stored holds a word of the query and passes the filters")
 
 
-def _hit(view: ContainerView, shower: Shower, match: Match) -> Hit:
-    row = view.row(match.ref, shower.when.at)
-    assert row is not None, "a hit is a row of the moment"
-    state = row.state
+def _hit(shower: Shower, match: Match) -> Hit:
+    state = match.row.state
     valid_from, valid_to = shower.validity(state)
     tags, metadata = shower.labels(state)
     return Hit(
@@ -82,7 +82,7 @@ def context(question: q.Context, asking: Asking) -> Packed:
     view = asking.views.container(asking.home())
     when = resolve(view, question, asking.now_us)
     forgotten = question.include_forgotten
-    found, zoned = find(
+    hits, zoned = find(
         view,
         question.query,
         question.filters,
@@ -90,20 +90,22 @@ def context(question: q.Context, asking: Asking) -> Packed:
         _CONTEXT_HITS,
         scope=question.scope,
         forgotten=forgotten,
+        meaning=asking.meaning,
     )
+    found = hits.matches
     shower = Shower(view, when, forgotten=forgotten)
     facts = [match for match in found if match.ref.kind is Kind.FACT]
     others = [match for match in found if match.ref.kind is not Kind.FACT]
     lines: list[Line] = []
     left = question.budget
     for match in (*facts, *others):
-        line = _line(view, shower, match, left)
+        line = _line(shower, match, left)
         if line is not None:
             lines.append(line)
             left -= line.tokens
-    notes = _notes(question.query, found)
+    notes = _notes(question.query, hits, asking)
     if len(lines) < len(found):
-        notes = (f"{len(found) - len(lines)} more hits did not fit into the budget",)
+        notes = (*notes, f"{len(found) - len(lines)} more hits did not fit into the budget")
     return Packed(
         container=asking.name,
         query=question.query,
@@ -111,6 +113,7 @@ def context(question: q.Context, asking: Asking) -> Packed:
         tokens=question.budget - left,
         budget=question.budget,
         lines=tuple(lines),
+        unembedded=hits.unembedded,
         moment=when.told(zoned=zoned),
         notes=notes,
     )
@@ -121,9 +124,9 @@ def tokens_of(text: str) -> int:
     return (len(text) + 1 + _CHARS_PER_TOKEN - 1) // _CHARS_PER_TOKEN
 
 
-def _line(view: ContainerView, shower: Shower, match: Match, left: int) -> Line | None:
+def _line(shower: Shower, match: Match, left: int) -> Line | None:
     """The hit as a line of at most `left` tokens, its text cut if need be; None if it cannot."""
-    hit = _hit(view, shower, match)
+    hit = _hit(shower, match)
     head, tail = _frame(hit)
     text = " ".join(hit.text.split())
     over = tokens_of(head + text + tail) - left

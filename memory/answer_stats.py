@@ -217,6 +217,7 @@ def list_jobs(asked: q.Jobs, asking: Asking) -> JobList:
         pending=states.count(JobState.PENDING),
         failed=states.count(JobState.FAILED),
         parked=states.count(JobState.PARKED),
+        unembedded=view.index.embeddings.count_waiting(view.id),
         jobs=tuple(_job(ref, job) for ref, job in found[:limit]),
         moment=when.moment,
         notes=notes,

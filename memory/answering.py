@@ -20,6 +20,7 @@ from rewound.memory.deciding import no_container
 from rewound.memory.replies import Reply
 
 if TYPE_CHECKING:
+    from rewound.projections.vectors import Query
     from rewound.projections.views import ViewReader
 
 
@@ -50,6 +51,10 @@ class Asking:
     container: ContainerId | None
     read_only: str | None = None
     sizes: Sizes = NO_SIZES
+    meaning: Query | None = None
+    """The query's vector, for questions that have a query."""
+    meaningless: str | None = None
+    """Why the question is answered by words alone although an embedder is set."""
 
     def home(self) -> ContainerId:
         """The container asked about. Raises NotFound."""

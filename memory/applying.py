@@ -24,16 +24,21 @@ from rewound.memory import requests as q
 from rewound.memory.recording import decide_record
 from rewound.memory.replies import Reply, Written
 from rewound.memory.transactions import Dirtied
+from rewound.projections.memos import encode_memo, memo_key, text_digest
 
 if TYPE_CHECKING:
     from rewound.projections.views import ViewWriter
 
 
 class Applied(NamedTuple):
-    """What became of a command. `recorded` is empty for a repeated idempotency key."""
+    """What became of a command. `recorded` is empty for a repeated idempotency key.
+
+    `changed` says whether there is something to commit although nothing was recorded.
+    """
 
     reply: Reply
     recorded: list[Recorded]
+    changed: bool = False
 
 
 class Given(NamedTuple):
@@ -45,10 +50,16 @@ class Given(NamedTuple):
 
 
 def apply(
-    command: q.Write | d.Record, actor: Actor, log: Writer, views: ViewWriter, given: Given
+    command: q.Write | d.Record | d.Memoise,
+    actor: Actor,
+    log: Writer,
+    views: ViewWriter,
+    given: Given,
 ) -> Applied:
     """Decide, append, file, fold and answer one command, in the open transactions."""
     try:
+        if isinstance(command, d.Memoise):
+            return _memoise(command, log, views)
         return _apply(command, actor, log, views, given)
     except (RewoundError, Dirtied):
         raise
@@ -80,6 +91,23 @@ def _apply(
         return _carry_out(command, plan, deciding)
     except Exception as error:
         raise Dirtied(error) from error
+
+
+def _memoise(command: d.Memoise, log: Writer, views: ViewWriter) -> Applied:
+    """Keep vectors of texts that are still as they were, and give them to the index."""
+    embeddings = views.index.embeddings
+    kept = 0
+    if embeddings.model == command.model:
+        secret = log.key(command.container)
+        for item, memo in command.memos:
+            key = memo_key(secret, command.model, item)
+            worded = views.index.worded(command.container, item)
+            fits = any(w.text and text_digest(secret, w.text) == memo.digest for w in worded)
+            if fits:
+                log.put_memo(command.container, key, encode_memo(memo), item)
+                kept += embeddings.embed(command.container, item, worded, memo)
+    reply = Written(container="", group=None, position=0, items=())
+    return Applied(reply, [], changed=kept > 0)
 
 
 def _decided(command: q.Write | d.Record, deciding: d.Deciding) -> d.Plan:
@@ -142,7 +170,8 @@ def _append(
     for event in (each.event for each in recorded):
         if isinstance(event, e.ContentErased):
             # before the fold, which then sees what any later rebuild will see
-            erased += log.erase(container, event.places, event.items)
+            made = deciding.views.index.made_of(container, event.places)
+            erased += log.erase(container, event.places, [*event.items, *made])
     folded = deciding.views.fold(recorded, log, tell=plan.tell)
     failpoint("engine.after-fold")
     return recorded, deciding.after(folded, erased)

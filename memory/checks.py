@@ -11,6 +11,9 @@ from rewound.memory import requests as q
 
 Checks = Mapping[str, f.Check]
 
+WAIT_S_MAX = 3_600
+"""How long a request may wait for the workers."""
+
 _LABEL = f.optional(f.words(f.LABEL_CHARS_MAX))
 _ID = f.words(f.ID_CHARS_MAX)
 _IDS = f.each(_ID, f.BATCH_MAX, empty=False)
@@ -117,6 +120,7 @@ REQUESTS: dict[type[q.Request], Checks] = {
     q.Undo: {**_WRITE, "id": f.event_or_group, "dry_run": f.flag, "cascade": f.flag},
     q.Configure: {**_WRITE, "zone": f.optional(f.words(200))},
     q.RemoveDocument: {**_WRITE, "id": _ID},
+    q.Retry: {**_WRITE, "ids": f.each(_ID, f.BATCH_MAX)},
     q.Search: {
         **_READ,
         "query": _QUERY,
@@ -154,9 +158,15 @@ REQUESTS: dict[type[q.Request], Checks] = {
     q.Containers: {**_READ, "limit": _LIMIT, "cursor": _CURSOR},
     q.Stats: {**_READ, "store": f.flag},
     q.Verify: {**_REQUEST, "expect": f.optional(f.words(200))},
+    q.Reembed: _REQUEST,
     q.Rebuild: {**_REQUEST, "views": f.each(f.words(100), 100)},
     q.Replay: {**_REQUEST, "at": f.moment, "to": f.optional(f.words(4_000)), "verify": f.flag},
     q.Seal: _REQUEST,
     q.AcceptClock: _REQUEST,
+    q.Workers: {
+        **_REQUEST,
+        "action": f.one_of(q.WorkersAction),
+        "timeout_s": f.whole(0, WAIT_S_MAX),
+    },
 }
 """Every request and every field of it (a test compares with `requests.py`)."""

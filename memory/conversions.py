@@ -121,7 +121,7 @@ def translated(
         right = either([_TYPES.get(part.strip(), part) for part in found["right"].split("|")])
         wrong = f", not {_TYPES.get(found['wrong'], found['wrong'])}" if found["wrong"] else ""
         return InvalidInput(f"{what} must be {right}{wrong}", field=place or None)
-    literal = _LITERALS.get(re.sub(r"\[.*", "", place).rpartition(".")[2])
+    literal = _LITERALS.get(re.sub(r"\[.*", "", place.rpartition(".")[2]))
     if message.startswith("Invalid enum value") and literal is not None:
         values = either(get_args(literal))
         return InvalidInput(f"{what} must be {values}", field=place)

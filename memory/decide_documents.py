@@ -8,6 +8,7 @@ from rewound.eventlog.ids import NAMES, DocumentId, Kind, PassageId, Ref
 from rewound.memory import requests as q
 from rewound.memory.deciding import Deciding, Plan, decides
 from rewound.memory.drafting import Drafting, decide_each, item
+from rewound.memory.ending import drawn, unsaid
 from rewound.memory.identity import caller_digest
 from rewound.memory.sent_documents import Documents
 from rewound.memory.targets import check_scope, named
@@ -29,9 +30,9 @@ def ingest(command: q.Ingest, deciding: Deciding) -> Plan:
 
 @decides(q.RemoveDocument)
 def remove_document(command: q.RemoveDocument, deciding: Deciding) -> Plan:
-    """End a document; reads of the past show it, and what was drawn from it stays.
+    """End a document, with the facts that nothing but it supports; reads of the past show them.
 
-    Raises NotFound, WrongKind, Stale.
+    What was remembered, or edited by a person since, stays. Raises NotFound, WrongKind, Stale.
     """
     drafting = Drafting(command, deciding)
     document = _meant(command, drafting)
@@ -39,7 +40,19 @@ def remove_document(command: q.RemoveDocument, deciding: Deciding) -> Plan:
     drafting.touch(ref)
     passages = tuple(PassageId(row.id) for row in drafting.view.passages_of(document))
     event = drafting.add(e.DocumentRemoved(document, passages), drafting.bodies())
-    left = [raw for raw in drafting.view.facts_from(ref) if _shown(drafting, Ref(Kind.FACT, raw))]
+    row = drafting.view.document(document)
+    assert row is not None, "a document that is meant is there"
+    places = {piece.place(0) for piece in row.state.pieces}
+    facts = drawn(drafting.view, ref, places)
+    ended = unsaid(drafting.view, ref, facts, (), drafting.now_us)
+    if ended:
+        drafting.add(e.FactsEnded(ended), drafting.bodies(), causes=(event,))
+        what = "1 fact" if len(ended) == 1 else f"{len(ended)} facts"
+        drafting.note(f"{what} ended that came from it and from nothing else")
+    over = frozenset[bytes](ended)
+    left = [
+        raw for raw in drafting.view.facts_from(ref) if raw not in over and _stays(drafting, raw)
+    ]
     if left:
         what = "1 fact stays" if len(left) == 1 else f"{len(left)} facts stay"
         drafting.note(f"{what} that came from it: forget what should go too")
@@ -67,6 +80,12 @@ def _meant(command: q.RemoveDocument, drafting: Drafting) -> DocumentId:
     if not _shown(drafting, ref):
         raise NotFound(f"{ref} is no longer there: it was removed, undone or forgotten", field="id")
     return DocumentId(ref.id)
+
+
+def _stays(drafting: Drafting, raw: bytes) -> bool:
+    row = drafting.view.fact(raw)
+    unsaid_before = row is None or row.state.unsaid is not None
+    return not unsaid_before and drafting.view.hidden(Ref(Kind.FACT, raw)) is None
 
 
 def _shown(drafting: Drafting, ref: Ref) -> bool:

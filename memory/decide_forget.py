@@ -180,7 +180,8 @@ def _by_query(
     assert command.query is not None
     filters = command.filters or q.Filters()
     when = present(view, deciding.now_us)
-    matches, _ = find(view, command.query, filters, when, command.limit)
+    ranked, _ = find(view, command.query, filters, when, command.limit)
+    matches = ranked.matches
     hits = dict.fromkeys(ref for match in matches for ref in (match.ref, *match.also))
     found = [ref for ref in hits if t.in_scope(view, ref, command.scope)]
     if not found:

@@ -23,7 +23,7 @@ from rewound.eventlog.log import Draft, Recorded
 from rewound.memory import requests as q
 from rewound.memory import targets as t
 from rewound.memory.deciding import Deciding, Plan, decides
-from rewound.memory.following import changes, cut_anew
+from rewound.memory.following import changes, settle_documents
 from rewound.memory.replies import Undid
 from rewound.memory.unravelling import Unravelled, unravel
 
@@ -82,7 +82,7 @@ def undo(command: q.Undo, deciding: Deciding) -> Plan:
             notes=(*notes, *again),
         )
 
-    return Plan([draft], reply, aftermath=cut_anew, dry_run=command.dry_run, tell=True)
+    return Plan([draft], reply, aftermath=settle_documents, dry_run=command.dry_run, tell=True)
 
 
 # --- what is to be undone

@@ -24,6 +24,7 @@ from rewound.memory.replies import Reply
 
 if TYPE_CHECKING:
     from rewound.projections.fold import Folded
+    from rewound.projections.memos import Memo
     from rewound.projections.views import ViewWriter
 
 
@@ -39,6 +40,18 @@ class Record:
     container: str | ContainerId
     drafts: Sequence[Draft]
     causes: tuple[EventId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Memoise:
+    """Vectors that a worker had made of texts, to be kept beside the log. Never from outside.
+
+    It appends no event. A vector of a text that is no longer as it was is left out.
+    """
+
+    container: ContainerId
+    model: str
+    memos: Sequence[tuple[Ref, Memo]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +122,7 @@ MODULES = (
     "decide_messages",
     "decide_remember",
     "decide_restore",
+    "decide_retry",
     "decide_undo",
     "decide_update",
 )

@@ -14,12 +14,12 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as WaitedTooLong
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from rewound.eventlog.clock import Clock
 from rewound.eventlog.envelope import PERSON, WORKER, Actor
 from rewound.eventlog.errors import ReadOnly, RewoundError, StoreBusy
-from rewound.eventlog.events import HeadsSealed
+from rewound.eventlog.events import ContentErased, HeadsSealed
 from rewound.eventlog.failpoints import Crash
 from rewound.eventlog.ids import ContainerId, EventId, IdSource
 from rewound.eventlog.log import Draft, Log, Recorded
@@ -28,10 +28,16 @@ from rewound.memory import requests as q
 from rewound.memory.applying import Applied
 from rewound.memory.inbox import Closed
 from rewound.memory.inputs import merged, sift
+from rewound.memory.meaning import Meaning, changed_model
 from rewound.memory.replies import Reply
 from rewound.memory.writer import GroupWriter, Job, Task
+from rewound.projections.catalog import WORDS
+from rewound.projections.tokens import clear_cache
 
 if TYPE_CHECKING:
+    from rewound.llm.embedding import Embedder
+    from rewound.memory.workers import Workers
+    from rewound.projections.vectors import Query
     from rewound.projections.views import ViewReader, Views
 
 WAIT_S = 30.0
@@ -59,8 +65,10 @@ class Engine:
         accepted_us: int = 0,
         accept: Callable[[int], None] = lambda at_us: None,
         upkeep: Callable[[], object] = lambda: None,
+        embedder: Embedder | None = None,
     ) -> None:
-        """`accepted_us` is the log's time that a person accepted; `accept` keeps a new one.
+        """`embedder` gives texts their meaning; without one, words alone find. `accepted_us` is the
+        log's time that a person accepted; `accept` keeps a new one.
 
         `upkeep` is called by the writer's thread about once a minute.
         """
@@ -69,9 +77,11 @@ class Engine:
         self.ids = ids
         self._accept = accept
         self._opened_views = isinstance(views, Path)
-        self.views: Views = _open_views(views, log) if isinstance(views, Path) else views
+        self.meaning = Meaning(embedder)
+        model = self.meaning.model
+        self.views: Views = _open_views(views, log, model) if isinstance(views, Path) else views
         try:
-            _bring_up(self.views)
+            _bring_up(self.views, model)
             with log.reading() as reader:
                 sequence, last_us = reader.sequence(), reader.last_recorded_at()
         except BaseException:
@@ -83,12 +93,16 @@ class Engine:
         self._reads = 0
         self._idle = threading.Condition(threading.Lock())
         self._hurried = False
+        self._asked_at = 0.0
         self._closing = False
         self._refusing = False
         self._closed = False
+        self.workers: Workers | None = None
+        """What works through what is pending, where there is such a thing."""
         self._writer = GroupWriter(
             log, self.views, clock=clock, ids=ids, sequence=sequence, upkeep=upkeep
         )
+        self.on_commit(self._forget_words)
 
     # --- asking
 
@@ -102,6 +116,8 @@ class Engine:
         """
         self._check_alive()
         request, refused = sift(request)
+        if isinstance(request, q.Write | q.Read):
+            self._asked_at = time.monotonic()
         if isinstance(request, q.Write):
             done = self._put(Job(request, actor), WAIT_S if timeout_s is None else timeout_s)
             reply = _wait(done, timeout_s).reply
@@ -130,6 +146,7 @@ class Engine:
             else:
                 waiting.set_result(merged(done.result().reply, refused))
 
+        self._asked_at = time.monotonic()
         job = Job(sifted, actor)
         self._put(job, timeout_s)
         job.done.add_done_callback(tell)
@@ -148,7 +165,34 @@ class Engine:
         Raises NotFound or Conflict when what it was drawn from no longer is as it was.
         """
         record = deciding.Record(container, tuple(drafts), causes)
-        return _wait(self._put(Job(record, actor), WAIT_S), None).recorded
+        return _wait(self.submit_record(record, actor=actor), None).recorded
+
+    def quiet_s(self) -> float:
+        """Seconds since anybody last asked for something: background work waits for a pause."""
+        return time.monotonic() - self._asked_at
+
+    def submit_record(self, record: deciding.Record, *, actor: Actor = WORKER) -> Future[Applied]:
+        """The same, to be waited for later: so that several make one group of commits."""
+        self._check_alive()
+        return self._put(Job(record, actor), WAIT_S)
+
+    def on_commit(self, listener: Callable[[Sequence[Recorded]], object]) -> None:
+        """Tell a listener of all that is recorded from now on, in order.
+
+        It is called by the writer's thread once the log has it, and must be quick; those who sent
+        it are answered after that. What it raises is logged and harms nobody.
+        """
+        self._writer.listeners.append(listener)
+
+    def _forget_words(self, recorded: Sequence[Recorded]) -> None:
+        """An erasing leaves no word behind in this process either."""
+        if any(isinstance(each.event, ContentErased) for each in recorded):
+            self.meaning.forget()
+            clear_cache()
+
+    def memoise(self, made: deciding.Memoise, actor: Actor = WORKER) -> None:
+        """Keep vectors that a worker had made. Raises RewoundError when nothing can be written."""
+        _wait(self._put(Job(made, actor), WAIT_S), None)
 
     # --- reading
 
@@ -174,6 +218,7 @@ class Engine:
             raise RewoundError(f"{type(request).__name__} is not answered by anything yet")
         until = time.monotonic() + timeout_s
         progress = self._writer.progress
+        meant = _Meant()
         while True:
             with self.reading(max(0.0, until - time.monotonic())) as views:
                 log, name = views.log, request.container
@@ -181,15 +226,53 @@ class Engine:
                 position = views.position(container) if container is not None else 0
                 sequence = views.sequence()
                 if container is None or position >= (request.at_least or 0):
+                    if self._asks_meaning(request, views, container, meant):
+                        meant = self._meant(request)
+                        continue  # embedding takes longer than a snapshot should be held
                     now_us = self.now_us(log.last_recorded_at())
                     sizes = self._sizes() if isinstance(request, q.Stats) else answering.NO_SIZES
                     asking = answering.Asking(
-                        log, views, now_us, name, container, self.readonly_reason, sizes
-                    )
+                        log, views, now_us, name, container, self.readonly_reason, sizes,
+                        meant.query, self._why_meaningless(request, views, container, meant),
+                    )  # fmt: skip
                     return answerer(request, asking)
             what = f"the container is at position {position}, not yet at {request.at_least}"
             # the snapshot is closed while we wait: a held one keeps freed pages from reuse
             progress.wait_past(sequence, until, what)
+
+    def _asks_meaning(
+        self,
+        request: q.Read,
+        views: ViewReader,
+        container: ContainerId | None,
+        meant: _Meant,
+    ) -> bool:
+        """Whether the question has a query whose vector is still to be made."""
+        if meant.asked or container is None or not isinstance(request, q.Search | q.Context):
+            return False
+        embeddings = views.index.embeddings
+        if not self.meaning.model or embeddings.model != self.meaning.model:
+            return False
+        return embeddings.store.head(views.txn, container)[0] > 0
+
+    def _meant(self, request: q.Read) -> _Meant:
+        assert isinstance(request, q.Search | q.Context)
+        return _Meant(True, self.meaning.of(request.query))
+
+    def _why_meaningless(
+        self,
+        request: q.Read,
+        views: ViewReader,
+        container: ContainerId | None,
+        meant: _Meant,
+    ) -> str | None:
+        """Why words alone answer, where an embedder is set and there is something to compare."""
+        if not isinstance(request, q.Search | q.Context) or container is None:
+            return None
+        kept, wanted = views.index.embeddings.model, self.meaning.model
+        if kept and wanted and kept != wanted:
+            return changed_model(kept, wanted)
+        return self.meaning.trouble if kept and meant.query is None else None
 
     def _sizes(self) -> answering.Sizes:
         environment = getattr(self.log, "environment", None)  # a log in memory takes no disk
@@ -237,6 +320,8 @@ class Engine:
     def hurry(self) -> None:
         """Tell long work to end early: the store is soon to be closed."""
         self._hurried = True
+        if self.workers is not None:
+            self.workers.hurry()
 
     def between_groups(self, run: Callable[[], T]) -> T:
         """Run something in the writer's thread while no group is open."""
@@ -320,19 +405,28 @@ class Engine:
         )
 
 
-def _open_views(path: Path, log: Log) -> Views:
+class _Meant(NamedTuple):
+    """A question's vector, once it was asked for."""
+
+    asked: bool = False
+    query: Query | None = None
+
+
+def _open_views(path: Path, log: Log, model: str) -> Views:
     from rewound.projections.views import Views
 
-    return Views(path, log)
+    return Views(path, log, model=model)
 
 
-def _bring_up(views: Views) -> None:
-    """Fold what the log has and the views have not; anew where the code of a view has changed."""
+def _bring_up(views: Views, model: str) -> None:
+    """Fold what the log has and the views have not; anew where the code of a view has changed, or
+    where vectors are kept for the first time."""
     from rewound.projections.rebuild import rebuild
 
     outdated = views.outdated()
-    if outdated:
-        rebuild(views, outdated)
+    begins = bool(model) and not views.model
+    if outdated or begins:
+        rebuild(views, [*outdated, *([WORDS] if begins else [])], model=model if begins else None)
     views.catch_up()
 
 

@@ -79,7 +79,9 @@ def _drawn_from(view: ContainerView, fact: Ref) -> Iterator[e.Span]:
     """Spans that any event gave as the fact's source, undone ones too: they are on the disk."""
     for recorded in view.about(fact):
         event = recorded.event
-        if isinstance(event, e.FactRemembered | e.FactExtracted) and event.fact == fact.id:
+        if isinstance(event, e.SeenAgain) and event.item == fact:
+            yield from event.sources
+        elif isinstance(event, e.FactRemembered | e.FactExtracted) and event.fact == fact.id:
             yield from event.sources
 
 

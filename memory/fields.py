@@ -18,7 +18,7 @@ from rewound.eventlog.instants import parse_instant
 from rewound.memory.requests import Scope
 
 TEXT_BYTES_MAX = 32 * 1024 * 1024
-FACT_CHARS_MAX = 8_000
+FACT_CHARS_MAX = 10_000
 QUERY_CHARS_MAX = 32_000
 ID_CHARS_MAX = 2_000
 LABEL_CHARS_MAX = 8_000  # titles, addresses, subjects, values, names, reasons

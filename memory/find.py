@@ -1,4 +1,4 @@
-"""Finding by words: a query and filters as people write them, answered by the search index.
+"""Finding by words and meaning: a query and filters as people write them, answered by the index.
 
 Shared by search, context and forgetting by a query, which therefore find the same.
 """
@@ -7,8 +7,9 @@ from rewound.memory.moments import When
 from rewound.memory.requests import Filters, Scope
 from rewound.memory.seeing import KINDS, narrowed
 from rewound.projections.reader import ContainerView
-from rewound.projections.search import Match, search
+from rewound.projections.search import Hits, search
 from rewound.projections.selection import FINDABLE
+from rewound.projections.vectors import Query
 
 _ANYONE = Scope()
 
@@ -23,10 +24,12 @@ def find(
     scope: Scope = _ANYONE,
     superseded: bool = False,
     forgotten: bool = False,
-) -> tuple[list[Match], bool]:
+    meaning: Query | None = None,
+) -> tuple[Hits, bool]:
     """The best hits at a moment, and whether a time of the filters was read in the zone.
 
-    Documents are found by their title, and only when `what` asks for them. Raises InvalidInput.
+    `meaning` is the query's vector; without it words alone find. Documents are found by their
+    title, and only when `what` asks for them. Raises InvalidInput.
     """
     asked = frozenset(KINDS[name] for name in filters.what)
     narrow = narrowed(
@@ -38,4 +41,4 @@ def find(
         superseded=superseded,
         forgotten=forgotten,
     )
-    return search(view, query, narrow.criteria, limit), narrow.zoned
+    return search(view, query, narrow.criteria, limit, meaning), narrow.zoned

@@ -1,4 +1,4 @@
-"""What follows from an undo: passages that must be cut again, and the changes to tell."""
+"""What follows from an undo: passages cut again, facts that end after all, the changes to tell."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Literal
 
 from rewound.eventlog import events as e
-from rewound.eventlog.ids import DocumentId, Kind, PassageId, Ref
+from rewound.eventlog.bodies import Place
+from rewound.eventlog.ids import DocumentId, FactId, Kind, PassageId, Ref
 from rewound.eventlog.log import Draft, Recorded
 from rewound.memory import targets as t
 from rewound.memory.answer_diff import different
 from rewound.memory.deciding import Deciding, Plan
+from rewound.memory.ending import unsaid
 from rewound.memory.pieces import inked
 from rewound.memory.replies import Change
 
@@ -21,11 +23,12 @@ if TYPE_CHECKING:
 _WITH_TEXT = frozenset({"facts", "messages", "documents", "passages", "hidden"})
 
 
-def cut_anew(recorded: list[Recorded], deciding: Deciding) -> Plan | None:
-    """Cut documents again that are still there, but whose passages dropped out.
+def settle_documents(recorded: list[Recorded], deciding: Deciding) -> Plan | None:
+    """Cut documents again that are still there, but whose passages dropped out; and settle which
+    facts their present text still supports.
 
-    That happens when a document was sent twice and its first sending is undone: the passages were
-    caused by that. The undoing is the cause of the new ones, so undoing it drops them again.
+    Passages drop out when a document was sent twice and its first sending is undone: they were
+    caused by that. The undoing is the cause of what follows, so undoing it drops that again.
     """
     view = deciding.views.container(deciding.home())
     folded = deciding.folded[-1]
@@ -41,6 +44,7 @@ def cut_anew(recorded: list[Recorded], deciding: Deciding) -> Plan | None:
         cuts = _missing(view, document, deciding)
         if cuts:
             drafts.append(Draft(e.PassagesCut(document, cuts), causes=(cause,)))
+        drafts += [Draft(event, causes=(cause,)) for event in _facts_anew(view, document, deciding)]
     return Plan(drafts, tell=True) if drafts else None
 
 
@@ -57,6 +61,38 @@ def _missing(view: ContainerView, document: DocumentId, deciding: Deciding) -> t
         if span is not None:
             cuts.append(e.Cut(PassageId(deciding.ids.new()), piece, *span))
     return tuple(cuts)
+
+
+def _facts_anew(view: ContainerView, document: DocumentId, deciding: Deciding) -> list[e.Event]:
+    """Where an ending dropped out or holds again, but the document says something else today.
+
+    Of three versions the second is undone: what it ended came back, and may not be in the third.
+    The second returns although a third was sent meanwhile: what it ended may be in that.
+    """
+    folded = deciding.folded[-1]
+    ref, row = Ref(Kind.DOCUMENT, document), view.document(document)
+    kept = frozenset[Place]() if row is None else {piece.place(0) for piece in row.state.pieces}
+    back = [fact for fact in _ended(folded.dropped) if _places(view, fact, ref)]
+    facts = unsaid(view, ref, back, kept, deciding.now_us)
+    anew: list[e.Event] = [e.FactsEnded(facts)] if facts else []
+    for fact in _ended(folded.returned):
+        stated = view.fact(fact)
+        if stated is not None and stated.state.unsaid is not None:
+            if not kept.isdisjoint(_places(view, fact, ref)):
+                anew.append(e.SeenAgain(Ref(Kind.FACT, fact), stated.state.at))
+    return anew
+
+
+def _ended(events: Iterable[Recorded]) -> dict[FactId, None]:
+    endings = (each.event for each in events if isinstance(each.event, e.FactsEnded))
+    return dict.fromkeys(fact for ending in endings for fact in ending.facts)
+
+
+def _places(view: ContainerView, fact: FactId, document: Ref) -> set[Place]:
+    """Where in a document a fact stands, or stood."""
+    row = view.fact(fact)
+    spans = () if row is None else row.state.sources
+    return {span.place for span in spans if span.source == document}
 
 
 def changes(

@@ -16,6 +16,7 @@ from rewound.memory.batches import items_of, timed
 from rewound.memory.conversions import As_of, Time, as_moment, as_scope, convert
 from rewound.memory.inputs import merged
 from rewound.memory.link import Link
+from rewound.memory.models import Models
 from rewound.memory.reading import Moment, Reading, ScopeLike, Several, Which, many
 
 W = TypeVar("W", bound=r.Reply)
@@ -38,11 +39,14 @@ class Memory(Reading):
         scope: ScopeLike = None,
         clock: Clock | None = None,
         ids: IdSource | None = None,
+        models: Models | None = None,
         link: Link | None = None,
     ) -> None:
-        """`clock` and `ids` are for tests; `link` is an open one to share, which stays open."""
+        """`models` are what this process works with while it owns the store, by default what the
+        environment says; `clock` and `ids` are for tests; `link` is an open one to share, which
+        stays open."""
         self._shared = link is not None
-        self.link = link or Link(data, clock=clock, ids=ids)
+        self.link = link or Link(data, clock=clock, ids=ids, models=models)
         super().__init__(self.link, container, as_scope(scope))
 
     # --- handles
@@ -197,7 +201,9 @@ class Memory(Reading):
         key: str | None = None,
         unless_after: int | None = None,
     ) -> r.Written:
-        """The document is gone where it came from: it is no longer shown, but the past keeps it."""
+        """The document is gone where it came from: it is no longer shown, but the past keeps it.
+
+        Facts that were drawn from it and from nothing else end."""
         return self._write(q.RemoveDocument, r.Written, {"id": id}, None, key, unless_after)
 
     # --- correcting
@@ -302,6 +308,22 @@ class Memory(Reading):
 
     # --- looking after the store
 
+    def retry(
+        self, ids: Several = None, *, key: str | None = None, unless_after: int | None = None
+    ) -> r.Written:
+        """Try again to derive facts from documents and messages where that failed or was parked;
+        with no ids from all of the container."""
+        more = {"ids": many(ids, "ids")}
+        return self._write(q.Retry, r.Written, more, None, key, unless_after)
+
+    def workers(self, action: q.WorkersAction = "status", *, timeout_s: int = 60) -> r.Working:
+        """How the store's workers stand; `pause` them, `resume` them, or `wait` for them.
+
+        Waiting ends when there is nothing to do, or after `timeout_s` seconds.
+        """
+        given = {"container": self._container, "action": action, "timeout_s": timeout_s}
+        return self._answer(convert(q.Workers, given), r.Working)
+
     def configure(self, *, zone: str | None = None, key: str | None = None) -> r.Written:
         """Make the container, or set the time zone in which times without an offset are read."""
         return self._write(q.Configure, r.Written, {"zone": zone}, None, key, None)
@@ -318,6 +340,10 @@ class Memory(Reading):
         """Fold views anew from the log (all, if none is named), beside the live ones."""
         request = q.Rebuild(container=self._container, views=many(views, "views"))
         return self._answer(request, r.Rebuilt)
+
+    def reembed(self) -> r.Rebuilt:
+        """Make the vectors anew, after another embedder was set; words find in the meantime."""
+        return self._answer(q.Reembed(container=self._container), r.Rebuilt)
 
     def replay(self, at: As_of, *, to: str | None = None, verify: bool = True) -> r.Replayed:
         """Build the store as it was, by itself, and prove that reads `as_of` then agree with it.

@@ -25,6 +25,7 @@ from rewound.eventlog.clock import Clock
 from rewound.eventlog.ids import IdSource
 from rewound.memory.conversions import As_of
 from rewound.memory.handle import Memory
+from rewound.memory.models import Models
 from rewound.memory.reading import Moment, Reading, ScopeLike
 
 __all__ = ["AsyncMemory", "AsyncMoment", "Memory", "Moment"]
@@ -92,8 +93,9 @@ class AsyncMemory(AsyncReading[Memory]):
         scope: ScopeLike = None,
         clock: Clock | None = None,
         ids: IdSource | None = None,
+        models: Models | None = None,
     ) -> None:
-        memory = Memory(data, container, scope=scope, clock=clock, ids=ids)
+        memory = Memory(data, container, scope=scope, clock=clock, ids=ids, models=models)
         super().__init__(memory, ThreadPoolExecutor(THREADS, "rewound-async"))
         self._shared = False
 
@@ -107,9 +109,12 @@ class AsyncMemory(AsyncReading[Memory]):
     erase = _threaded(Memory.erase)
     undo = _threaded(Memory.undo)
     configure = _threaded(Memory.configure)
+    retry = _threaded(Memory.retry)
+    workers = _threaded(Memory.workers)
     verify = _threaded(Memory.verify)
     seal = _threaded(Memory.seal)
     rebuild = _threaded(Memory.rebuild)
+    reembed = _threaded(Memory.reembed)
     replay = _threaded(Memory.replay)
     own = _threaded(Memory.own)
 

@@ -14,6 +14,7 @@ import secrets
 import threading
 import time
 import weakref
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, TypeVar
 
@@ -30,6 +31,7 @@ from rewound.memory.host import Host
 from rewound.memory.inbox import Closed
 from rewound.memory.inputs import merged, sift
 from rewound.memory.lock import OwnerLock, described, holder
+from rewound.memory.models import Models
 from rewound.memory.place import Layout, open_layout
 from rewound.memory.replies import Reply
 
@@ -37,9 +39,13 @@ if TYPE_CHECKING:
     from rewound.memory.store import Store
 
 WAIT_S = 30.0
+FACTS = "drawing facts"
+"""The duty that `settle` waits for (`extracting.py`, which a mere client does not import)."""
+
 _PAUSE_S = (0.005, 0.1)  # between two tries to find an owner: at first, and at most
 _GREETING_S = 5.0  # an owner that lives says hello at once
 _BYTES_PER_S = 100_000  # a request of that size may take a second longer
+_ASKERS = 16  # threads that wait for the owner's answers to what was submitted
 
 _log = logging.getLogger(__name__)
 _LINKS: weakref.WeakSet[Link] = weakref.WeakSet()
@@ -52,6 +58,8 @@ R = TypeVar("R", bound=q.Request)
 class Link:
     """A link to the store in a data folder. Safe for any number of threads, and after a fork.
 
+    `models` are what this process works with while it owns the store, by default what the
+    environment says (REWOUND_EMBEDDER, REWOUND_EXTRACTOR, REWOUND_THREADS).
     `wait_s` is how long a call looks for somebody who answers before it gives up with StoreBusy.
     """
 
@@ -61,12 +69,14 @@ class Link:
         *,
         clock: Clock | None = None,
         ids: IdSource | None = None,
+        models: Models | None = None,
         wait_s: float = WAIT_S,
         frame_bytes_max: int = wire.FRAME_BYTES_MAX,
     ) -> None:
         self.layout: Layout = open_layout(data)
         self._clock = clock or SystemClock()
         self._ids = ids or UuidV7Source(self._clock)
+        self._models = models or Models.from_environment(os.environ)
         self._wait_s = wait_s
         self._frame_bytes_max = frame_bytes_max
         self._closed = False
@@ -81,6 +91,7 @@ class Link:
         self._host: Host | None = None
         self._lock: OwnerLock | None = None
         self._idle: list[Client] = []
+        self._askers = ThreadPoolExecutor(_ASKERS, thread_name_prefix="rewound-asking")
 
     # --- asking
 
@@ -101,6 +112,23 @@ class Link:
                 tries.gone = gone
             tries.pause()
 
+    def submit(self, request: q.Write, actor: Actor = PERSON) -> Future[Reply]:
+        """A command whose reply is waited for elsewhere (an event loop): it never waits itself.
+
+        Raises RewoundError for what is seen at once, StoreBusy when too many commands wait; what
+        comes later is the future's. A command that was taken in cannot be cancelled.
+        """
+        store = self._store if self._pid == os.getpid() else None
+        if store is not None:
+            try:
+                return store.engine.submit(request, actor)
+            except Closed:
+                pass  # handed over, or closed, and not taken in: a call finds out which
+        try:
+            return self._askers.submit(self.call, request, actor)
+        except RuntimeError:
+            raise StoreBusy("this memory is closed: open it anew") from None
+
     def take_over(self) -> None:
         """Own the store in this process, asking the present owner to hand it over if need be."""
         tries = _Tries(self)
@@ -116,6 +144,15 @@ class Link:
             except wire.PeerGone as gone:
                 tries.gone = gone
                 tries.pause()
+
+    def settle(self, timeout_s: float) -> bool:
+        """Wait until facts are drawn from all that was sent, while this process owns the store.
+
+        False when they are not by then. With an owner elsewhere nothing is waited for: it goes on
+        by itself.
+        """
+        store = self._store if self._pid == os.getpid() else None
+        return store is None or store.workers.run_until_idle(timeout_s, only=FACTS)
 
     @property
     def owns(self) -> bool:
@@ -143,7 +180,7 @@ class Link:
 
         with ExitStack() as opened:
             opened.callback(lock.release)
-            store = Store(self.layout, clock=self._clock, ids=self._ids)
+            store = Store(self.layout, clock=self._clock, ids=self._ids, models=self._models)
             opened.callback(store.close)
             host = self._serve(store)
             if host is not None:
@@ -186,6 +223,7 @@ class Link:
         with self._guard:
             self._closed = True
             self._drop_clients()
+        self._askers.shutdown()  # what was submitted is answered, or fails with StoreBusy
         lock = self._surrender()
         if lock is not None:
             lock.release()
@@ -238,7 +276,7 @@ class Link:
         """In a forked child: the store stays the parent's, and we are its client."""
         if self._store is not None:
             self._store.drop_in_child()
-        _ABANDONED.append((self._store, self._host, self._lock, self._guard))
+        _ABANDONED.append((self._store, self._host, self._lock, self._guard, self._askers))
         if self._host is not None:
             self._host.drop_in_child()
         if self._lock is not None:

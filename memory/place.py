@@ -2,6 +2,7 @@
 
     DATA/log          events and bodies          DATA/owner.lock   held by the owning process
     DATA/views        what is folded from them   DATA/clock        written by `accept-clock`
+    DATA/paused       there while the workers are paused
 
 The socket lies in a runtime folder and not in DATA, since an AF_UNIX path may have only some 100
 bytes. Its name is a hash of DATA's real path; its whole path also stands in `owner.lock`, because
@@ -41,6 +42,10 @@ class Layout(NamedTuple):
     def clock(self) -> Path:
         return self.data / "clock"
 
+    @property
+    def paused(self) -> Path:
+        return self.data / "paused"
+
     def socket(self) -> Path:
         """Where an owner listens. Makes the runtime folder."""
         digest = hashlib.sha256(os.fsencode(self.data)).hexdigest()
@@ -60,6 +65,13 @@ class Layout(NamedTuple):
         fresh = self.clock.with_suffix(".new")
         fresh.write_text(str(at_us), encoding="ascii")
         fresh.replace(self.clock)
+
+    def pause(self, paused: bool) -> None:
+        """Keep that the workers are paused, across restarts, or that they no longer are."""
+        if paused:
+            self.paused.touch(mode=0o600)
+        else:
+            self.paused.unlink(missing_ok=True)
 
 
 def default_data() -> Path:

@@ -59,8 +59,16 @@ def _check_draft(view: ContainerView, draft: Draft, stated: set[Ref]) -> None:
         seen = tuple(dict.fromkeys(span.source for span in event.sources))
         for span in event.sources:
             _check_span(view, span)
+    elif isinstance(event, e.SeenAgain):
+        if view.hidden(event.item) is not None:
+            _check_shown(view, event.item)
+        for span in event.sources:
+            _check_span(view, span)
     elif isinstance(event, e.ExtractionFinished | e.ExtractionFailed):
         seen = (event.source,)
+        if event.source not in stated:
+            _check_shown(view, event.source)
+            _check_job(view, event)
     elif isinstance(event, _SHOWN_FACTS):
         seen = tuple(ref for ref in event.refers() if ref.kind is Kind.FACT)
     for ref in seen:
@@ -73,6 +81,25 @@ def _check_shown(view: ContainerView, ref: Ref) -> None:
         raise Conflict(f"{ref} was forgotten meanwhile: nothing was recorded", ids=(str(ref),))
     if view.row(ref) is None:
         raise NotFound(f"{ref} is no longer there: nothing was recorded", ids=(str(ref),))
+
+
+def _check_job(view: ContainerView, event: e.ExtractionFinished | e.ExtractionFailed) -> None:
+    """Each text is read once: whoever comes second, a former owner's worker perhaps, is refused
+    with all that it drew. The same for a failure that another attempt has come after."""
+    job = view.job(event.source)
+    if isinstance(event, e.ExtractionFinished):
+        wanted = () if job is None else job.wanted
+        if set(event.covered).issubset(wanted):
+            return
+        what = "has been read"
+    else:
+        if job is not None and job.attempts < event.attempt:
+            return
+        what = "has been read" if job is None else "has been tried"
+    raise Conflict(
+        f"{event.source} {what} or changed meanwhile: nothing was recorded",
+        ids=(str(event.source),),
+    )
 
 
 def _check_span(view: ContainerView, span: e.Span) -> None:

@@ -106,7 +106,7 @@ def _holds_something(path: Path) -> bool:
 def _views(target: Path | None, engine: Engine) -> Iterator[Views]:
     """Empty views to replay into: in the target's folder, or in one that goes away again."""
     if target is not None:
-        views = Views(Layout(target).views, engine.log)
+        views = Views(Layout(target).views, engine.log, model=engine.views.model)
         try:
             yield views
         finally:
@@ -114,7 +114,7 @@ def _views(target: Path | None, engine: Engine) -> Iterator[Views]:
         return
     scratch = Path(tempfile.mkdtemp(prefix="rewound-replay-"))
     try:
-        views = Views(scratch, engine.log)
+        views = Views(scratch, engine.log, model=engine.views.model)
         try:
             yield views
         finally:
@@ -194,6 +194,11 @@ def _words(view: ContainerView) -> list[str]:
 def _answer(engine: Engine, question: q.Read, snapshot: Snapshot, container: ContainerId) -> bytes:
     log: Reader = snapshot.log
     now_us = engine.now_us(0)
-    asking = answering.Asking(log, snapshot, now_us, question.container, container, None)
+    meaning = None
+    if isinstance(question, q.Search | q.Context):
+        meaning = engine.meaning.of(question.query)
+    asking = answering.Asking(
+        log, snapshot, now_us, question.container, container, None, meaning=meaning
+    )
     reply = answering.load()[type(question)](question, asking)
     return msgspec.json.encode(reply)

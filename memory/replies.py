@@ -138,7 +138,8 @@ class Standing(Part, frozen=True, kw_only=True, omit_defaults=True):
     """Whether a fact holds: `current`, `upcoming` (it begins at `at`), `superseded` (ended by
     another), `corrected` (was wrong), `ended` (its time is over), `expired`, `forgotten`.
 
-    A current one with `by` holds until `at`, when that takes its place."""
+    A current one with `by` holds until `at`, when that takes its place. An ended or forgotten one
+    names in `by` the event that brought it about, if it was one."""
 
     state: str
     by: str | None = None
@@ -215,6 +216,8 @@ class Found(Reply, frozen=True, kw_only=True):
     hits: tuple[Hit, ...]
     moment: Moment
     filters: dict[str, Any] = {}
+    unembedded: int = 0
+    """How many of what could be found have no vector yet: by words they are."""
     notes: tuple[str, ...] = ()
 
 
@@ -234,6 +237,7 @@ class Packed(Reply, frozen=True, kw_only=True):
     budget: int
     lines: tuple[Line, ...]
     moment: Moment
+    unembedded: int = 0
     notes: tuple[str, ...] = ()
 
 
@@ -319,6 +323,8 @@ class JobList(Reply, frozen=True, kw_only=True):
     parked: int
     jobs: tuple[Job, ...]
     moment: Moment
+    unembedded: int = 0
+    """Texts that still wait for their vectors."""
     notes: tuple[str, ...] = ()
 
 
@@ -386,6 +392,22 @@ class Accepted(Reply, frozen=True, kw_only=True):
     recorded_at: str
 
 
+class Working(Reply, frozen=True, kw_only=True):
+    """What works through what is pending. The counts are of sources of the whole store."""
+
+    state: Literal["running", "paused", "off"]
+    extractor: str | None
+    """What derives facts from texts, null when nothing does."""
+    embedder: str | None
+    """What gives texts their vectors, null when nothing does."""
+    pending: int
+    failed: int
+    parked: int
+    unembedded: int
+    """Texts that wait for their vectors."""
+    notes: tuple[str, ...] = ()
+
+
 class Rebuilt(Reply, frozen=True, kw_only=True):
     views: dict[str, int]
     events: int
@@ -432,6 +454,7 @@ AnyReply = (
     | Verified
     | Sealed
     | Accepted
+    | Working
     | Rebuilt
     | Replayed
     | Failure

@@ -208,6 +208,13 @@ class RemoveDocument(Write, frozen=True, kw_only=True, tag=True):
     id: str
 
 
+class Retry(Write, frozen=True, kw_only=True, tag=True):
+    """Try again to derive facts from documents and messages where that failed or was parked; with
+    no ids from all of the container."""
+
+    ids: tuple[str, ...] = ()
+
+
 # --- questions
 
 
@@ -281,6 +288,16 @@ class Stats(Read, frozen=True, kw_only=True, tag=True):
 
 # --- store matters
 
+WorkersAction = Literal["status", "pause", "resume", "wait"]
+
+
+class Workers(Request, frozen=True, kw_only=True, tag=True):
+    """What works through what is pending, in the whole store: ask how it stands, pause it (across
+    restarts too), let it go on, or wait up to `timeout_s` seconds until it has nothing to do."""
+
+    action: WorkersAction = "status"
+    timeout_s: int = 60
+
 
 class Verify(Request, frozen=True, kw_only=True, tag=True):
     expect: str | None = None
@@ -290,6 +307,10 @@ class Rebuild(Request, frozen=True, kw_only=True, tag=True):
     """Fold the named views anew beside the live ones; none named means all."""
 
     views: tuple[str, ...] = ()
+
+
+class Reembed(Request, frozen=True, kw_only=True, tag=True):
+    """Make the vectors anew with the embedder that is set now; words find in the meantime."""
 
 
 class Replay(Request, frozen=True, kw_only=True, tag=True):
@@ -320,7 +341,8 @@ Command = (
     | Undo
     | Configure
     | RemoveDocument
+    | Retry
 )
 Question = Search | Context | List | Get | History | Events | Diff | Jobs | Containers | Stats
-StoreRequest = Verify | Rebuild | Replay | Seal | AcceptClock
+StoreRequest = Verify | Rebuild | Reembed | Replay | Seal | AcceptClock | Workers
 AnyRequest = Command | Question | StoreRequest

@@ -12,6 +12,7 @@ from rewound.eventlog.bodies import Body, BodyWriter, Place
 from rewound.eventlog.ids import DocumentId, EventId, FactId, Kind, PassageId, Ref
 from rewound.memory import requests as q
 from rewound.memory.drafting import Drafting, check_one_fact, item
+from rewound.memory.ending import drawn, unsaid
 from rewound.memory.identity import DocumentContent, caller_digest
 from rewound.memory.pieces import inked, pieces
 from rewound.memory.replies import Item, Status
@@ -189,6 +190,7 @@ class Documents:
             tags=bodies.value(sent.tags),
         )
         event_id = self._drafting.add(event, bodies)
+        gone = {piece.body.place(0) for piece in held.pieces} - kept
         reworded = held.content.text != sent.content.text
         held = Held(
             held.id,
@@ -202,6 +204,7 @@ class Documents:
             held.settled and not reworded,
             held.masked,
         )
+        self._end(held.ref, gone, kept, sent, event_id)
         held = self._state(held, event_id, rewritten=reworded)
         return self._told("replaced", held, event_id, sent)
 
@@ -220,6 +223,27 @@ class Documents:
             event = e.PassagesCut(document, tuple(cuts))
             self._drafting.add(event, self._drafting.bodies(), causes=(cause,))
         return tuple(done)
+
+    def _end(
+        self, document: Ref, gone: set[Place], kept: set[Place], sent: Sent, cause: EventId
+    ) -> None:
+        """End the facts that the new text no longer supports, as far as it has been read."""
+        facts = unsaid(
+            self._drafting.view,
+            document,
+            drawn(self._drafting.view, document, gone),
+            kept,
+            self._drafting.now_us,
+        )
+        if not facts:
+            return
+        ended = e.FactsEnded(facts, sent.content.said_at)
+        self._drafting.add(ended, self._drafting.bodies(), causes=(cause,))
+        what = "1 fact" if len(facts) == 1 else f"{len(facts)} facts"
+        again = "; what the new text says again comes back once it is read" if sent.infer else ""
+        self._drafting.note(
+            f"{what} ended that came from parts which {document} no longer has{again}"
+        )
 
     def _state(self, held: Held, cause: EventId, *, rewritten: bool) -> Held:
         """Without infer the whole text is a fact; another text takes the place of the old one."""

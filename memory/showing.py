@@ -227,6 +227,12 @@ class Shower:
             if ended.corrects or not state.valid_from <= now < state.valid_to:
                 word = "corrected" if ended.corrects else "superseded"
                 return Standing(state=word, **takes_over)
+        unsaid, over = state.unsaid, state.stated_to
+        if unsaid is not None and (over is None or unsaid.at < over.at):
+            # ended before it begins, it will never hold
+            if unsaid.at <= now or state.valid_to <= state.valid_from:
+                by = show(Kind.EVENT, unsaid.event)
+                return Standing(state="ended", by=by, at=_time(unsaid.at))
         if state.valid_to <= now:
             return Standing(state="ended", at=_time(state.valid_to))
         if state.expires_at is not None and state.expires_at <= now:

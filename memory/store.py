@@ -16,15 +16,21 @@ from rewound.eventlog.generations import DATA
 from rewound.eventlog.ids import IdSource
 from rewound.eventlog.instants import show_us
 from rewound.eventlog.lmdb_log import LmdbLog
+from rewound.memory.embedding import EmbeddingDuty
 from rewound.memory.engine import Engine
+from rewound.memory.extracting import Extracting
+from rewound.memory.models import NO_MODELS, Models
 from rewound.memory.place import Layout
+from rewound.memory.workers import Duty, Workers
 from rewound.projections.views import Views
 
 
 class Store:
     """An open store; `close` finishes what is under way and lets go of every file."""
 
-    def __init__(self, layout: Layout, *, clock: Clock, ids: IdSource) -> None:
+    def __init__(
+        self, layout: Layout, *, clock: Clock, ids: IdSource, models: Models = NO_MODELS
+    ) -> None:
         _check_log_is_there(layout)
         with ExitStack() as opened:
             log = self._log = LmdbLog(layout.log, clock=clock, ids=ids)
@@ -40,8 +46,11 @@ class Store:
                 accepted_us=layout.accepted_clock_us(),
                 accept=layout.accept_clock,
                 upkeep=self._upkeep,
+                embedder=models.make_embedder(),
             )
             opened.callback(self.engine.close)
+            self.workers = _workers(self.engine, layout, models)
+            opened.callback(self.workers.stop)
             self._opened = opened.pop_all()
 
     def drop_in_child(self) -> None:
@@ -57,6 +66,19 @@ class Store:
 
     def close(self) -> None:
         self._opened.close()
+
+
+def _workers(engine: Engine, layout: Layout, models: Models) -> Workers:
+    """What works through what is pending, with the models that are set."""
+    duties: list[Duty] = []
+    if models.extractor != "none":
+        engine.extractor = models.extractor
+        duties.append(Extracting(engine, models.make_extractor))
+    if engine.meaning.embedder is not None:
+        duties.append(EmbeddingDuty(engine, polite=True))
+    workers = Workers(engine, duties, paused=layout.paused.exists(), keep=layout.pause)
+    engine.workers = workers
+    return workers
 
 
 def _why_readonly(log: LmdbLog) -> str | None:

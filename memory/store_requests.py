@@ -1,18 +1,21 @@
 """Requests about the store as a whole. They run in the caller's thread and can take long."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from rewound.eventlog.errors import InvalidInput, ReadOnly, StoreBusy
+from rewound.eventlog.errors import Conflict, InvalidInput, ReadOnly, StoreBusy
 from rewound.eventlog.ids import Kind, show
 from rewound.eventlog.instants import show_us
 from rewound.eventlog.verify import head_token
 from rewound.eventlog.verify import verify as verify_log
 from rewound.memory import requests as q
+from rewound.memory.drafting import NO_EXTRACTOR
 from rewound.memory.engine import Engine
 from rewound.memory.replaying import replay_store
-from rewound.memory.replies import Accepted, Finding, Rebuilt, Reply, Sealed, Verified
-from rewound.projections.catalog import VERSIONS
+from rewound.memory.replies import Accepted, Finding, Rebuilt, Reply, Sealed, Verified, Working
+from rewound.projections.catalog import VERSIONS, WORDS
+from rewound.projections.jobs import JobState
 from rewound.projections.rebuild import rebuild as rebuild_views
 
 _FINDINGS_MAX = 200
@@ -71,11 +74,67 @@ def rebuild(request: q.Rebuild, engine: Engine) -> Rebuilt:
     return Rebuilt(views=done.views, events=done.events, equal=done.equal, notes=notes)
 
 
+def work(request: q.Workers, engine: Engine) -> Working:
+    """Pause or resume the workers, or wait for them; how they stand after that."""
+    workers = engine.workers
+    notes: list[str] = []
+    if workers is None or workers.off:
+        notes.append("no extractor and no embedder is set: there is nothing that could work")
+    elif request.action == "pause":
+        workers.pause()
+    elif request.action == "resume":
+        workers.resume()
+    elif request.action == "wait" and not workers.run_until_idle(request.timeout_s):
+        why = "they are paused" if workers.paused else "there is more to do, or a step has failed"
+        notes.append(f"the waiting ended before the work did: {why}")
+    if engine.readonly_reason is not None:
+        notes.append(f"nothing is done for now: {engine.readonly_reason}")
+    if workers is not None and not workers.off and engine.extractor is None:
+        notes.append(NO_EXTRACTOR)
+    counts: Counter[JobState] = Counter()
+    unembedded = 0
+    with engine.reading() as views:
+        for container in views.positions():
+            counts.update(job.state for _, job in views.container(container).jobs())
+            unembedded += views.index.embeddings.count_waiting(container)
+    return Working(
+        state="off" if workers is None else workers.state,
+        extractor=engine.extractor,
+        embedder=engine.meaning.model or None,
+        pending=counts[JobState.PENDING],
+        failed=counts[JobState.FAILED],
+        parked=counts[JobState.PARKED],
+        unembedded=unembedded,
+        notes=tuple(notes),
+    )
+
+
+def reembed(request: q.Reembed, engine: Engine) -> Rebuilt:
+    """Raises Conflict when no embedder is set."""
+    if engine.readonly_reason is not None:
+        raise ReadOnly(engine.readonly_reason)
+    kept, wanted = engine.views.model, engine.meaning.model
+    if not wanted:
+        raise Conflict("no embedder is set: set REWOUND_EMBEDDER, or `embedder` in the settings")
+    if kept == wanted:
+        note = f"the vectors are of {kept} already: what is missing is being made"
+        return Rebuilt(views={}, events=0, equal=True, notes=(note,))
+    done = rebuild_views(engine.views, [WORDS], cancelled=lambda: engine.closing, model=wanted)
+    if done.equal is None:
+        raise StoreBusy("this was given up because the store closes; nothing has changed")
+    if engine.workers is not None:
+        engine.workers.wake()
+    note = f"the vectors of {kept} are gone; those of {wanted} are made one after the other"
+    return Rebuilt(views=done.views, events=done.events, equal=done.equal, notes=(note,))
+
+
 STORE_REQUESTS: dict[type[q.Request], Callable[[Any, Engine], Reply]] = {
     q.Verify: verify,
     q.Seal: seal,
     q.AcceptClock: accept_clock,
     q.Rebuild: rebuild,
+    q.Reembed: reembed,
     q.Replay: replay_store,
+    q.Workers: work,
 }
 """Request -> what answers it."""

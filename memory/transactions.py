@@ -94,6 +94,7 @@ class Transactions:
     def commit_log(self) -> None:
         """Make the log durable. Raises MapGrew, LogCommitFailed; then nothing is left open."""
         assert self._logging is not None
+        self.views.index.flush()  # while the log's write is open, whose bodies it reads
         logging, self._logging = self._logging, None
         raised = _leave(logging, None)
         if raised is None:

@@ -126,6 +126,8 @@ def held_otherwise(view: ContainerView, fact: Ref, gone: Gone) -> bool:
                 return True
             case e.SeenAgain() if not recorded.envelope.causes:
                 return True
+            case e.SeenAgain() if not all(gone(span) for span in event.sources):
+                return True
     return False
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +22,9 @@ from rewound.eventlog.errors import Damaged, RewoundError, StoreBusy, StoreFull
 from rewound.eventlog.failpoints import Crash, failpoint
 from rewound.eventlog.ids import IdSource
 from rewound.eventlog.lmdb_errors import MapGrew
-from rewound.eventlog.log import Log
+from rewound.eventlog.log import Log, Recorded
 from rewound.memory.applying import Applied, Given, apply
-from rewound.memory.deciding import Record
+from rewound.memory.deciding import Memoise, Record
 from rewound.memory.inbox import Inbox
 from rewound.memory.progress import Progress
 from rewound.memory.replies import Erased
@@ -51,7 +51,7 @@ class Job:
 
     __slots__ = ("actor", "command", "done")
 
-    def __init__(self, command: Write | Record, actor: Actor) -> None:
+    def __init__(self, command: Write | Record | Memoise, actor: Actor) -> None:
         self.command = command
         self.actor = actor
         self.done: Future[Applied] = Future()
@@ -93,6 +93,8 @@ class GroupWriter:
         self.progress = Progress(sequence)
         self.extractor: str | None = None
         """What derives facts from texts here, once there is something."""
+        self.listeners: list[Callable[[Sequence[Recorded]], object]] = []
+        """Told of all that was recorded once it is durable, before those who sent it are."""
         self.crashed: BaseException | None = None
         self.upkeep = Upkeep(log, views, self.progress, upkeep)
         self._thread = threading.Thread(target=self._run, name="rewound-writer", daemon=True)
@@ -175,7 +177,8 @@ class GroupWriter:
         with Transactions(self._log, self._views, urgent=urgent) as both:
             applied, failed = self._apply(jobs, both)
             sequence = both.log.sequence()
-            if any(each.recorded for _, each in applied) and not jobs[0].dry_run:
+            kept = any(each.recorded or each.changed for _, each in applied)
+            if kept and not jobs[0].dry_run:
                 failpoint("engine.before-log-commit")
                 both.commit_log()
                 failpoint("engine.after-log-commit")
@@ -207,11 +210,20 @@ class GroupWriter:
     def _acknowledge(self, applied: list[tuple[Job, Applied]], sequence: int) -> None:
         self.progress.tell(acknowledged=sequence)
         self.upkeep.unsealed = True
+        self._tell([recorded for _, each in applied for recorded in each.recorded])
         for job, each in applied:
             if isinstance(job.command, Erase):
                 self.upkeep.left_over = True
-            if not _waits(job, each):
+            # who gave vectors is answered once the views have them: no position tells of those
+            if not _waits(job, each) and not isinstance(job.command, Memoise):
                 job.done.set_result(each)
+
+    def _tell(self, recorded: Sequence[Recorded]) -> None:
+        for listener in self.listeners if recorded else ():
+            try:
+                listener(recorded)
+            except Exception as error:  # what is durable is to be acknowledged, whoever stumbles
+                _log.error("a listener failed with %s", type(error).__name__)
 
     def _answer_rest(self, applied: list[tuple[Job, Applied]]) -> None:
         """Answer what waits for a compaction (erasures share one), and what wrote nothing."""

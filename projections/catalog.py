@@ -15,10 +15,13 @@ from rewound.projections.view import View
 VIEWS: tuple[View, ...] = (CONTAINERS, DOCUMENTS, MESSAGES, PASSAGES, FACTS, HIDDEN, MASKS, JOBS)
 WORDS = "words"
 UNDOS = "undos"
-VERSIONS = {view.name: view.version for view in VIEWS} | {WORDS: 1, UNDOS: 1}
+VERSIONS = {view.name: view.version for view in VIEWS} | {WORDS: 2, UNDOS: 1}
 """Every view by name, with the version of its code. Raise it when a fold or a row changes."""
 
-PARTS = {WORDS: ("postings", "columns", "contents"), UNDOS: ("undos", "positions")}
+PARTS = {
+    WORDS: ("postings", "columns", "contents", "vectors", "codes", "unembedded"),
+    UNDOS: ("undos", "positions"),
+}
 """Views that are made of several databases (the rest have one of their own name)."""
 
 _TOGETHER = frozenset({"documents", "messages", "passages", "facts", WORDS, "hidden", "masks"})
@@ -30,7 +33,8 @@ class Live(msgspec.Struct, array_like=True):
 
     `sequence` is the log's store-wide sequence folded so far, `writes` numbers write transactions,
     `names` maps a view to (version, generation) of its databases, `last` is the event at
-    `sequence`, by which views are known to be of this log.
+    `sequence`, by which views are known to be of this log, `model` names the embedder whose
+    vectors the words view holds ("" before there are any).
     """
 
     sequence: int = 0
@@ -38,6 +42,7 @@ class Live(msgspec.Struct, array_like=True):
     generation: int = 0
     names: dict[str, tuple[int, int]] = {}
     last: bytes = b""
+    model: str = ""
 
     def database(self, view: str, part: str | None = None) -> str:
         """A database's name: `facts.v1.3` is version 1, generation 3."""

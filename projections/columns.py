@@ -32,6 +32,9 @@ OPEN: Final = 2**63 - 1
 UNBOUND: Final = -(2**63)
 """The start (µs UTC) of what was always so."""
 
+FIRST: Final = 0xFFFFFFFF
+"""No message stands before this one."""
+
 BLOCK_ENTRIES: Final = 512
 
 
@@ -56,6 +59,10 @@ class Entry(NamedTuple):
     """First ordinal of the document that a passage is of, and of every entry's own item."""
     detail: int = 0
     """The fact's kind or the message's role."""
+    vector: int = 0
+    """Where its vector lies: slot + 1, or 0 without one."""
+    before: int = FIRST
+    """The group of the message before this one in its conversation; a fact's source has one."""
 
 
 # V16, not S16: numpy takes trailing NULs off an S16.
@@ -72,6 +79,8 @@ _DTYPES: Final = {
     "hidden": np.dtype("u1"),
     "group": np.dtype("<u4"),
     "detail": np.dtype("u1"),
+    "vector": np.dtype("<u4"),
+    "before": np.dtype("<u4"),
 }
 ENTRY: Final = np.dtype([(name, _DTYPES[name]) for name in Entry._fields])
 """An `Entry` in numpy, packed."""
@@ -103,6 +112,8 @@ class Columns:
     detail: npt.NDArray[np.uint8]
     standing: npt.NDArray[np.uint8]
     hidden: npt.NDArray[np.uint8]
+    vector: npt.NDArray[np.uint32]
+    before: npt.NDArray[np.uint32]
 
 
 def entries(rows: Sequence[Entry]) -> npt.NDArray[np.void]:
@@ -180,6 +191,19 @@ class ColumnStore:
             _decode(row)[column][where[chosen] - block * self.block_entries] = new[chosen]
             txn.put(container + _BLOCK.pack(block), row, db=self.db)
         txn.put(container, _HEADER.pack(stamp, count), db=self.db)
+
+    def values(
+        self, txn: lmdb.Transaction, container: bytes, column: str, ordinals: Sequence[int]
+    ) -> Array:
+        """One column of some entries, in their order."""
+        found = np.zeros(len(ordinals), _DTYPES[column])
+        blocks: dict[int, Array] = {}
+        for at, ordinal in enumerate(ordinals):
+            block, within = divmod(ordinal, self.block_entries)
+            if block not in blocks:
+                blocks[block] = _decode(self._block(txn, container, block))[column]
+            found[at] = blocks[block][within]
+        return found
 
     def drop(self, txn: lmdb.Transaction, container: bytes) -> None:
         """Remove every row of a container. Caches of it are cleared by the caller."""

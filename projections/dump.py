@@ -119,6 +119,7 @@ def _fact(view: ContainerView, row: FactRow) -> Plain:
         "ended": None
         if ended is None
         else {"by": show(Kind.FACT, ended.by), "at": ended.at, "corrects": ended.corrects},
+        "unsaid_at": None if row.unsaid is None else row.unsaid.at,
     }
 
 

@@ -32,6 +32,8 @@ class StandingCode(enum.IntEnum):
     CURRENT = 0
     SUPERSEDED = 1
     CORRECTED = 2
+    ENDED = 3
+    """Nothing says so any more, and it had not begun."""
 
 
 class Entry(NamedTuple):
@@ -59,6 +61,8 @@ def entry_of(key: bytes, state: AnyRow) -> Entry:
             if state.ended is not None:
                 corrected = state.ended.corrects
                 standing = StandingCode.CORRECTED if corrected else StandingCode.SUPERSEDED
+            elif state.unsaid is not None and state.valid_to <= state.valid_from:
+                standing = StandingCode.ENDED
             expires = MAX_US if state.expires_at is None else state.expires_at
             return Entry(raw, kind, state.kind, state.valid_from, state.valid_to, expires, standing)
         case MessageRow() | DocumentRow():

@@ -27,6 +27,13 @@ class Ended(msgspec.Struct, frozen=True, array_like=True):
     event: EventId
 
 
+class Unsaid(msgspec.Struct, frozen=True, array_like=True):
+    """From when (µs) nothing that a fact was drawn from says so any more, and the ending event."""
+
+    at: int
+    event: EventId
+
+
 class FactRow(msgspec.Struct, frozen=True, array_like=True):
     """One version. `valid_from` and `valid_to` (µs, MAX_US when open) take the ending in."""
 
@@ -51,6 +58,7 @@ class FactRow(msgspec.Struct, frozen=True, array_like=True):
     scope: Body | None
     supersedes: tuple[FactId, ...]
     ended: Ended | None
+    unsaid: Unsaid | None = None
 
 
 Asserting = e.FactRemembered | e.FactExtracted | e.FactEdited
@@ -87,20 +95,21 @@ def _row(
     # Most facts have one event in their life: nothing can have ended them.
     alone = len(contributors) == 1
     ended = None if alone else _ending(fact, contributors)
+    unsaid = None if alone else _unsaid(fact, contributors)
     return FactRow(
         at=at,
         recorded_at=recorded_at,
         text=statement.text.seen_from(at),
         kind=statement.kind,
         valid_from=valid_from,
-        valid_to=_end(valid_from, statement.valid_to, ended),
+        valid_to=_end(valid_from, statement.valid_to, ended, unsaid),
         stated_from=begun,
         stated_to=statement.valid_to,
         subject=v.absolute(statement.subject, at),
         attribute=v.absolute(statement.attribute, at),
         value=v.absolute(statement.value, at),
         entities=v.absolute(statement.entities, at),
-        sources=_sources(stated),
+        sources=_sources(fact, stated, contributors),
         caller_id=v.absolute(None if told is None else told.caller_id, at),
         tags=tagging.gathered(first.tags, stated[0].position, contributors),
         metadata=v.absolute(None if told is None else told.metadata, at),
@@ -109,6 +118,7 @@ def _row(
         scope=v.absolute(last.envelope.scope, at),
         supersedes=_superseded(fact, contributors),
         ended=ended,
+        unsaid=unsaid,
     )
 
 
@@ -116,22 +126,34 @@ def _states(event: e.Event, fact: FactId) -> bool:
     return isinstance(event, _ASSERTING) and event.fact == fact
 
 
-def _end(valid_from: int, stated: Instant | None, ended: Ended | None) -> int:
+def _end(
+    valid_from: int, stated: Instant | None, ended: Ended | None, unsaid: Unsaid | None
+) -> int:
     """µs. A corrected fact was never true; an ended one is true until then, or never."""
     limit = stated.at if stated else MAX_US
-    if ended is None:
-        return limit
-    return valid_from if ended.corrects else min(limit, max(valid_from, ended.at))
+    if ended is not None and ended.corrects:
+        return valid_from
+    for ending in (ended, unsaid):
+        if ending is not None:
+            limit = min(limit, max(valid_from, ending.at))
+    return limit
 
 
-def _sources(stated: Iterable[Recorded]) -> tuple[e.Span, ...]:
-    spans = dict.fromkeys(
-        span
-        for recorded in stated
-        if isinstance(recorded.event, _DRAWN)
-        for span in recorded.event.sources
-    )
-    return tuple(spans)
+def _sources(
+    fact: FactId, stated: Iterable[Recorded], contributors: Iterable[Recorded]
+) -> tuple[e.Span, ...]:
+    """All it was ever drawn from, so that forgetting it finds every place of its words; first
+    where it was found since it last ended."""
+    found: list[e.Span] = []
+    before: list[e.Span] = []
+    for recorded in contributors:
+        event = recorded.event
+        if isinstance(event, e.SeenAgain) or (isinstance(event, _DRAWN) and event.fact == fact):
+            found += event.sources
+        elif isinstance(event, e.FactsEnded):
+            before[:0], found = found, []
+    restated = (span for r in stated if isinstance(r.event, _DRAWN) for span in r.event.sources)
+    return tuple(dict.fromkeys((*found, *before, *restated)))
 
 
 def _lifted(contributors: Iterable[Recorded], fact: FactId | None) -> set[EventId]:
@@ -167,6 +189,19 @@ def _ending(fact: FactId, contributors: Sequence[Recorded]) -> Ended | None:
         ended = Ended(by, at, corrects, envelope.event_id)
         found.append((not corrects, at, recorded.position, ended))
     return min(found)[-1] if found else None
+
+
+def _unsaid(fact: FactId, contributors: Sequence[Recorded]) -> Unsaid | None:
+    """The earliest ending in world time of those since the fact was last stated."""
+    found: list[Unsaid] = []
+    for recorded in contributors:
+        event, envelope = recorded.event, recorded.envelope
+        if isinstance(event, e.SeenAgain) or _states(event, fact):
+            found.clear()
+        elif isinstance(event, e.FactsEnded) and fact in event.facts:
+            at = event.at.at if event.at else envelope.recorded_at
+            found.append(Unsaid(at, envelope.event_id))
+    return min(found, key=lambda each: each.at) if found else None
 
 
 def _superseded(fact: FactId, contributors: Sequence[Recorded]) -> tuple[FactId, ...]:
@@ -207,9 +242,13 @@ def _reinstated(event: e.FactReinstated) -> list[bytes]:
     return [Ref(Kind.FACT, raw).key() for raw in (event.by, *event.facts)]
 
 
+def _withdrawn(event: e.FactsEnded) -> list[bytes]:
+    return [Ref(Kind.FACT, raw).key() for raw in event.facts]
+
+
 FACTS = v.View(
     name="facts",
-    version=1,
+    version=2,
     state=FactRow,
     handles={
         e.FactRemembered: _stated,
@@ -217,6 +256,7 @@ FACTS = v.View(
         e.FactEdited: _edited,
         e.FactSuperseded: _superseding,
         e.FactReinstated: _reinstated,
+        e.FactsEnded: _withdrawn,
         e.SeenAgain: v.item_of(Kind.FACT),
         e.TagsEdited: v.item_of(Kind.FACT),
     },

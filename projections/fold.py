@@ -67,7 +67,7 @@ class Folder:
         self._txn = txn
         self._tables = tables
         self._undos = undos
-        self._log = log
+        self.log = log
         self._index = index
         self._read: dict[tuple[bytes, int], Recorded] = {}
         self._handlers: dict[type[e.Event], list[_Handler]] = {}
@@ -77,8 +77,9 @@ class Folder:
                 handler = _Handler(view, keys, kind in view.births)
                 self._handlers.setdefault(kind, []).append(handler)
 
-    def fold(self, slice_: Sequence[Recorded], *, tell: bool = False) -> Folded:
-        """Fold events in the order recorded. `tell` collects every row touched."""
+    def fold(self, slice_: Sequence[Recorded], *, tell: bool = False, flush: bool = True) -> Folded:
+        """Fold events in the order recorded. `tell` collects every row touched. Without `flush`
+        the index is left to be written by whoever reads it, or at the end of the transaction."""
         told = Folded([], 0, [], [])
         refolded = 0
         for recorded in slice_:
@@ -86,7 +87,7 @@ class Folder:
                 refolded += self._undo(recorded, told, tell)
             else:
                 self._fold_one(recorded, told.touched if tell else None)
-        if self._index is not None:
+        if self._index is not None and flush:
             self._index.flush()
         self._read.clear()
         return told._replace(refolded=refolded)
@@ -94,7 +95,7 @@ class Folder:
     def _fold_one(self, recorded: Recorded, told: list[Touched] | None) -> None:
         container, event = recorded.container, recorded.event
         if isinstance(event, e.ContentErased) and self._index is not None:
-            self._index.erase(container, event.items, event.places, self._log)
+            self._index.erase(container, event.items, event.places, self.log)
         effectivity: Effectivity | None = None
         for view, keys, birth in self._handlers.get(type(event), ()):
             for key in dict.fromkeys(keys(event)):
@@ -113,7 +114,7 @@ class Folder:
         for event_id in event.events:
             self._txn.put(container + event_id + position.to_bytes(8, "big"), b"", db=self._undos)
         after = self._effectivity(container, position)
-        changed = flipped(self._log, container, undone, before, after)
+        changed = flipped(self.log, container, undone, before, after)
         touched: dict[tuple[str, bytes], View] = {}
         for recorded in changed:
             (told.returned if after.holds(recorded) else told.dropped).append(recorded)
@@ -130,7 +131,7 @@ class Folder:
         def undos_of(event_id: EventId) -> list[int]:
             return undoings(self._txn, self._undos, container, event_id)
 
-        return Effectivity(self._log, container, undos_of, until)
+        return Effectivity(self.log, container, undos_of, until)
 
     def _contributors(
         self, view: View, recorded: Recorded, key: bytes, effectivity: Effectivity
@@ -138,7 +139,7 @@ class Folder:
         """Effective events that touch the row, up to the one being folded."""
         found = []
         container = recorded.container
-        for position in self._log.tagged(container, key[:17]):
+        for position in self.log.tagged(container, key[:17]):
             if position > recorded.position:
                 break
             other = self._event(container, position)
@@ -150,7 +151,7 @@ class Folder:
     def _event(self, container: ContainerId, position: int) -> Recorded:
         known = self._read.get((container, position))
         if known is None:
-            known = self._log.read(container, position)
+            known = self.log.read(container, position)
             assert known is not None, f"position {position} is tagged but not in the log"
             if len(self._read) >= _REMEMBERED_MAX:
                 self._read.clear()

@@ -17,6 +17,7 @@ from rewound.eventlog.log import Reader
 from rewound.projections import columns as c
 from rewound.projections import entries
 from rewound.projections.documents import PassageRow
+from rewound.projections.embeddings import Embeddings, Worded
 from rewound.projections.entries import AnyRow
 from rewound.projections.facts import FactRow
 from rewound.projections.hidden import HiddenRow, MaskRow, place_key, place_of
@@ -52,6 +53,7 @@ class Index:
         contents_db: Any,
         log: Reader,
         stamp: int,
+        embeddings: Embeddings,
     ) -> None:
         self._txn = txn
         self._tables = tables
@@ -60,15 +62,21 @@ class Index:
         self._contents = contents_db
         self._log = log
         self._stamp = stamp
+        self.embeddings = embeddings
         self._counts: dict[bytes, int] = {}
         self._opening: dict[bytes, list[_Opening]] = {}
         self._closing: dict[bytes, dict[int, int]] = {}
         self._held = 0
         self._groups: dict[tuple[bytes, bytes], int] = {}
         """Of documents met: a row of thousands of pieces is not to be read for each passage."""
+        self._befores: dict[tuple[bytes, bytes], int] = {}
+        """Of messages met, the group of the one before."""
+        self._last: dict[tuple[bytes, bytes], tuple[bytes, int]] = {}
+        """Of conversations met: the greatest message id so far, and its group."""
 
     def contents(self, txn: lmdb.Transaction, container: bytes, parent: bytes) -> Iterator[bytes]:
         """Ids of the passages ever cut from a document, or messages of a conversation."""
+        self.flush()
         prefix = container + parent
         with txn.cursor(self._contents) as cursor:
             going = cursor.set_range(prefix)
@@ -85,13 +93,21 @@ class Index:
         self, container: ContainerId, key: bytes, position: int, state: Any, group: int
     ) -> tuple[int, int]:
         """A version of a row opened: its ordinal, and its item's group."""
+        before = c.FIRST
+        if isinstance(state, MessageRow):
+            before = self._before(container, state.conversation, key[1:17])
+            self._befores[container, key[1:17]] = before
+        elif isinstance(state, FactRow):
+            before = self._before_source(container, state)
         count = self._counts.get(container)
         if count is None:
             count = self._columns.count(self._txn, container)
         self._counts[container] = count + 1
         if group == NO_ENTRY:
             group = self._group(container, state, count)
-        opening = _Opening(count, key, position, state, group)
+        if isinstance(state, MessageRow):
+            self._met(container, state.conversation, key[1:17], group)
+        opening = _Opening(count, key, position, state, group, before)
         self._opening.setdefault(container, []).append(opening)
         self._held += 1
         if self._held >= _PENDING_MAX:
@@ -113,10 +129,58 @@ class Index:
             self._groups[container, state.document] = known
         return known
 
+    def _before(self, container: ContainerId, conversation: bytes, item: bytes) -> int:
+        """The group of the message recorded before this one in its conversation.
+
+        Ids rise as messages are recorded, so it is the one with the greatest id below.
+        """
+        last = self._last.get((container, conversation))
+        if last is not None and item > last[0]:
+            return last[1]
+        self.flush()  # contents is to hold what was met in this slice, too
+        found = self._below(container, conversation, item)
+        return c.FIRST if found is None else found[1]
+
+    def _before_source(self, container: ContainerId, state: FactRow) -> int:
+        """What stands before the message that a fact was drawn from: the fact is understood by it
+        just as the message is."""
+        source = state.sources[0].source if state.sources else None
+        if source is None or source.kind is not Kind.MESSAGE:
+            return c.FIRST
+        known = self._befores.get((container, source.id))
+        if known is None:
+            row = self._tables["messages"].last(self._txn, container, source.key())
+            if row is None:
+                return c.FIRST
+            known = int(self._columns.values(self._txn, container, "before", [row.ordinal])[0])
+            self._befores[container, source.id] = known
+        return known
+
+    def _met(self, container: ContainerId, conversation: bytes, item: bytes, group: int) -> None:
+        """Remember the conversation's newest message: the next one follows it."""
+        whole = (container, conversation)
+        last = self._last.get(whole) or self._below(container, conversation, b"\xff" * 16)
+        self._last[whole] = last if last is not None and last[0] > item else (item, group)
+
+    def _below(
+        self, container: ContainerId, conversation: bytes, item: bytes
+    ) -> tuple[bytes, int] | None:
+        """The greatest message id below this one, and its group."""
+        prefix = container + conversation
+        with self._txn.cursor(self._contents) as cursor:
+            found = cursor.prev() if cursor.set_range(prefix + item) else cursor.last()
+            if not found or bytes(cursor.key()[:32]) != prefix:
+                return None
+            other = bytes(cursor.key()[32:])
+        row = self._tables["messages"].last(self._txn, container, Ref(Kind.MESSAGE, other).key())
+        return None if row is None else (other, row.group)
+
     # --- writing a slice
 
     def flush(self) -> None:
-        """Write what was opened and closed since the last flush."""
+        """Write what was opened and closed since the last flush: before anything of it is read."""
+        if not self._opening and not self._closing:
+            return
         for container, openings in self._opening.items():
             self._write(ContainerId(container), openings)
         for container, closed in self._closing.items():
@@ -161,6 +225,7 @@ class Index:
                     hidden=int(hides and self._is_hidden(container, opening.key)),
                     group=opening.group,
                     detail=entry.detail,
+                    before=opening.before,
                 )
             )
             found = entries.facets_of(opening.state, opening.key, secret, read)
@@ -177,6 +242,7 @@ class Index:
         self.postings.add(self._txn, container, entries.WORDS, counted)
         for field, given in facets.items():
             self.postings.add(self._txn, container, field, given)
+        self.embeddings.opened(container, list(map(_worded, openings, texts)))
 
     def _file(self, container: ContainerId, opening: "_Opening") -> None:
         state, item = opening.state, opening.key[1:17]
@@ -192,7 +258,7 @@ class Index:
     def _is_hidden(self, container: ContainerId, key: bytes) -> bool:
         return self._tables["hidden"].at(self._txn, container, key, None) is not None
 
-    def _spans(self, container: ContainerId, opening: "_Opening") -> Spans:
+    def _spans(self, container: ContainerId, opening: "_Opening | Row[Any]") -> Spans:
         """The mask of the body that an entry's words come from."""
         match opening.state:
             case PassageRow(document=document, body=body):
@@ -255,6 +321,9 @@ class Index:
             self._columns.patch(
                 self._txn, container, self._stamp, "length", [row.ordinal], kept.total()
             )
+            self._drop_vectors(container, [row.ordinal])
+            worded = Worded(row.ordinal, Ref(Kind(row.key[0]), row.id), after)
+            self.embeddings.opened(container, [worded])
 
     def erase(
         self,
@@ -279,6 +348,27 @@ class Index:
         if ordinals:
             self.postings.drop(self._txn, container, ordinals)
             self._columns.patch(self._txn, container, self._stamp, "length", sorted(ordinals), 0)
+            self._drop_vectors(container, sorted(ordinals))
+
+    def made_of(self, container: ContainerId, places: Iterable[Place]) -> list[Ref]:
+        """Items whose words come from these bodies: what was derived of them is to go as well."""
+        rows = [row for place in places for row in self._of_place(container, place, self._log)]
+        return list(dict.fromkeys(Ref(Kind(row.key[0]), row.id) for row in rows))
+
+    def _drop_vectors(self, container: ContainerId, ordinals: Sequence[int]) -> None:
+        found = self._columns.values(self._txn, container, "vector", ordinals)
+        self.embeddings.drop(container, zip(ordinals, found.tolist(), strict=True))
+
+    def worded(self, container: ContainerId, item: Ref) -> list[Worded]:
+        """The entries of all versions of an item, with the text each is found by today."""
+        self.flush()
+        read = _Bodies(self._log, container)
+        return [
+            Worded(
+                row.ordinal, item, entries.words_of(row.state, read, self._spans(container, row))
+            )
+            for row in self._versions(container, item.key())
+        ]
 
     # --- finding rows
 
@@ -331,14 +421,21 @@ class Index:
 class _Opening:
     """A version that opened and is not written yet."""
 
-    __slots__ = ("group", "key", "ordinal", "position", "state")
+    __slots__ = ("before", "group", "key", "ordinal", "position", "state")
 
-    def __init__(self, ordinal: int, key: bytes, position: int, state: AnyRow, group: int) -> None:
+    def __init__(
+        self, ordinal: int, key: bytes, position: int, state: AnyRow, group: int, before: int
+    ) -> None:
         self.ordinal = ordinal
         self.key = key
         self.position = position
         self.state = state
         self.group = group
+        self.before = before
+
+
+def _worded(opening: _Opening, text: str) -> Worded:
+    return Worded(opening.ordinal, Ref(Kind(opening.key[0]), opening.key[1:17]), text)
 
 
 class _Bodies:

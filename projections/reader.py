@@ -90,16 +90,23 @@ class ContainerView:
         self.index = snapshot.index
 
     @property
+    def txn(self) -> lmdb.Transaction:
+        """The transaction that all reads of this handle belong to."""
+        return self._txn
+
+    @property
     def position(self) -> int:
         """The last position folded; the log may already hold more."""
         return self._snapshot.position(self.id)
 
     def columns(self) -> Columns:
         """The numbers of all index entries of the container, by ordinal."""
+        self.index.flush()
         return self._snapshot.columns(self.id)
 
     def postings(self, field: int, term: str) -> tuple[Ordinals, Frequencies]:
         """Ordinals of the entries that hold a term, and how often each does."""
+        self.index.flush()
         return self.index.postings.read(self._txn, self.id, field, term)
 
     def _table(self, name: str) -> Table[Any]:

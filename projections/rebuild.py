@@ -30,14 +30,16 @@ def rebuild(
     names: Iterable[str] = (),
     progress: Callable[[int], None] | None = None,
     cancelled: Callable[[], bool] = lambda: False,
+    model: str | None = None,
 ) -> Rebuilding:
     """Fold the named views anew (all if none is named), with those they depend on, and swap.
 
-    Raises KeyError for a name that is no view.
+    `model` names another embedder for the vectors from now on. Raises KeyError for a name that is
+    no view.
     """
     chosen = together(names)
     drop_strays(views)
-    fresh = views.change(lambda writer, log: _begin(writer, chosen))
+    fresh = views.change(lambda writer, log: _begin(writer, chosen, model))
     views.ensure(fresh)
     events, equal = 0, None
     while equal is None and not cancelled():
@@ -65,12 +67,13 @@ class _Step(NamedTuple):
     equal: bool | None
 
 
-def _begin(writer: ViewWriter, chosen: frozenset[str]) -> Live:
-    """Claim the next generation; what the rebuilt views will be named."""
+def _begin(writer: ViewWriter, chosen: frozenset[str], model: str | None) -> Live:
+    """Claim the next generation; what the rebuilt views will be named, and embedded by."""
     live = writer.handles.live
     live.generation += 1
     named = {name: (VERSIONS[name], live.generation) for name in chosen}
-    return Live(0, 0, live.generation, live.names | named)
+    model = live.model if model is None else model
+    return Live(0, 0, live.generation, live.names | named, model=model)
 
 
 def _slice(
@@ -94,6 +97,7 @@ def _slice(
         return _Step(len(slice_), reached, None)
     equal = _equal(writer, made, tables)
     live.names = dict(fresh.names)
+    live.model = fresh.model
     return _Step(len(slice_), reached, equal)
 
 

@@ -1,107 +1,111 @@
-"""Search by words over facts, passages and messages together, with near-duplicates collapsed."""
+"""Search by words and meaning over facts, passages and messages together.
+
+Hits that say the same are one: near-duplicates, and a fact that merely repeats its source.
+"""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from rewound.eventlog.ids import Kind, Ref
-from rewound.projections import bm25, entries
+from rewound.projections import bm25, entries, ranking
 from rewound.projections.reader import ContainerView
+from rewound.projections.repeats import Ranked, Texts, collapsed
+from rewound.projections.rows import Row
 from rewound.projections.selection import Criteria, Selected, select
-from rewound.projections.tokens import query_terms, tokenize
+from rewound.projections.tokens import query_terms
+from rewound.projections.vectors import Query
 
 
 class Match(NamedTuple):
-    """One hit: the item, its score, its signals by name, and the items that say the same words."""
+    """One hit: the item, its score, its signals by name, the items that say the same, its row."""
 
     ref: Ref
     score: float
     signals: dict[str, float]
     also: tuple[Ref, ...]
+    row: Row[Any]
 
 
-def search(view: ContainerView, query: str, criteria: Criteria, limit: int) -> list[Match]:
-    """The best `limit` hits, best first; equal scores by id."""
+class Hits(NamedTuple):
+    """The best hits, best first. `unembedded` counts what could be found by words only."""
+
+    matches: list[Match]
+    unembedded: int
+
+
+def search(
+    view: ContainerView, query: str, criteria: Criteria, limit: int, meaning: Query | None = None
+) -> Hits:
+    """The best `limit` hits; equal scores by id. Without `meaning`, words alone are asked."""
     selected = select(view, criteria)
+    embeddings = view.index.embeddings
+    if meaning is not None and meaning.model != embeddings.model:
+        meaning = None
     terms = sorted(query_terms(query))
-    if not terms or not selected.allowed.any():
-        return []
-    columns = selected.columns
-    lists = [view.postings(entries.WORDS, term) for term in terms]
-    counted = bm25.statistics(columns.length, selected.counted)
-    ordinals, scores = bm25.score(lists, columns.length, counted, selected.allowed)
-    taken = 2 * limit + 10
+    if not selected.allowed.any() or not (terms or meaning):
+        return Hits([], _unembedded(selected) if embeddings.model else 0)
+    words = _words(view, terms, selected, titles=Kind.DOCUMENT in criteria.what)
+    scores = ranking.score(view.txn, embeddings.store, view.id, selected, words, meaning)
+    wanted = np.flatnonzero(selected.allowed & scores.found).astype(np.uint32)
+    totals = scores.total[wanted]
+    taken = limit + 10
+    texts = Texts(view, criteria)
     while True:
-        best, found = bm25.top_k(scores, ordinals, columns.item, taken)
-        matches = _collapsed(view, criteria, selected, best.tolist(), found.tolist(), limit)
-        if len(matches) == limit or taken >= len(scores):
-            return matches
+        best, _ = bm25.top_k(totals, wanted, selected.columns.item, taken)
+        ranked = [_ranked(selected, scores, ordinal) for ordinal in best.tolist()]
+        groups = collapsed(texts, ranked, limit)
+        if len(groups) == limit or taken >= len(wanted):
+            break
         taken *= 4
+    missing = _unembedded(selected) if embeddings.model else 0
+    return Hits([_match(texts, scores, group) for group in groups], missing)
 
 
-def _collapsed(
-    view: ContainerView,
-    criteria: Criteria,
-    selected: Selected,
-    ordinals: Sequence[int],
-    scores: Sequence[float],
-    limit: int,
-) -> list[Match]:
-    """Hits whose words are the same, whatever their case, punctuation and endings, as one.
-
-    A fact stands for the passage that it repeats: it has dates and a standing. The same words have
-    the same length and score, so texts are only read where both agree.
-    """
+def _words(
+    view: ContainerView, terms: Sequence[str], selected: Selected, *, titles: bool
+) -> ranking.Floats:
+    """BM25 of everything that counts at the moment, shape (entries,); of documents if wanted."""
     columns = selected.columns
-    matches: list[Match] = []
-    first: dict[tuple[float, int], int] = {}
-    alike: dict[tuple[float, int], dict[tuple[str, ...], int]] = {}
-    for ordinal, score in zip(ordinals, scores, strict=True):
-        ref = Ref(Kind(int(columns.kind[ordinal])), columns.item[ordinal].tobytes())
-        both = (score, int(columns.length[ordinal]))
-        if both not in first:
-            if len(matches) < limit:
-                first[both] = len(matches)
-                matches.append(Match(ref, score, {"words": score}, ()))
-            continue
-        places = alike.get(both)
-        if places is None:
-            lead = matches[first[both]].ref
-            places = alike[both] = {_words(view, lead, criteria): first[both]}
-        words = _words(view, ref, criteria)
-        place = places.get(words)
-        if place is not None:
-            matches[place] = _joined(matches[place], ref)
-        elif len(matches) < limit:
-            places[words] = len(matches)
-            matches.append(Match(ref, score, {"words": score}, ()))
-    return matches
+    words = np.zeros(columns.n, np.float64)
+    if terms:
+        lists = [view.postings(entries.WORDS, term) for term in terms]
+        counted = bm25.statistics(columns.length, selected.counted)
+        ordinals, scored = bm25.score(lists, columns.length, counted, selected.counted)
+        words[ordinals] = scored
+        if titles:
+            ordinals, scored = bm25.score(lists, columns.length, counted, selected.allowed)
+            words[ordinals] = scored
+    return words
 
 
-def _joined(match: Match, ref: Ref) -> Match:
-    """The hit with one more item that says the same."""
-    lead, other = match.ref, ref
-    if ref.kind is Kind.FACT and lead.kind is not Kind.FACT:
-        lead, other = ref, lead
-    return match._replace(ref=lead, also=(*match.also, other))
+def _unembedded(selected: Selected) -> int:
+    missing = selected.allowed & (selected.columns.vector == 0)
+    return int(np.count_nonzero(missing & (selected.columns.kind != Kind.DOCUMENT)))
 
 
-def _words(view: ContainerView, ref: Ref, criteria: Criteria) -> tuple[str, ...]:
-    return tuple(tokenize(said(view, ref, criteria) or ""))
+def _ranked(selected: Selected, scores: ranking.Scores, ordinal: int) -> Ranked:
+    columns = selected.columns
+    ref = Ref(Kind(int(columns.kind[ordinal])), columns.item[ordinal].tobytes())
+    # The same words have the same length and score by words.
+    likeness = (float(scores.words[ordinal]), int(columns.length[ordinal]))
+    return Ranked(ref, ordinal, likeness)
 
 
-def said(view: ContainerView, ref: Ref, criteria: Criteria) -> str | None:
-    """The item's text as of the moment, seen through its mask; None once erased."""
-    row = view.row(ref, criteria.at)
-    if row is None:
-        return None
-    state = row.state
-    match ref.kind:
-        case Kind.FACT:
-            return view.wording(state, unmasked=criteria.forgotten)
-        case Kind.MESSAGE:
-            return view.shown(ref, state.text, unmasked=criteria.forgotten)
-        case Kind.PASSAGE:
-            source = Ref(Kind.DOCUMENT, state.document)
-            text = view.shown(source, state.body, unmasked=criteria.forgotten)
-            return None if text is None else text[state.start : state.end]
-    return view.text(state.title)
+def _match(texts: Texts, scores: ranking.Scores, group: Sequence[Ranked]) -> Match:
+    """The first of a group leads it; the best of its members gives the score."""
+    best = max(group, key=lambda ranked: float(scores.total[ranked.ordinal])).ordinal
+    before = int(scores.previous[best])
+    signals = {
+        "words": float(scores.words[best]),
+        "meaning": float(scores.meaning[best]),
+    }
+    if before != best:
+        signals["previous words"] = float(scores.words[before])
+        signals["previous meaning"] = float(scores.meaning[before])
+    told = {name: value for name, value in signals.items() if value}
+    others = tuple(dict.fromkeys(ranked.ref for ranked in group[1:]))
+    row = texts.row(group[0].ref)
+    assert row is not None, "a hit is a row of the moment"
+    return Match(group[0].ref, float(scores.total[best]), told, others, row)

@@ -91,6 +91,7 @@ def _standing(columns: Columns, criteria: Criteria) -> Mask:
     if criteria.valid is not None:
         start, end = criteria.valid
         held &= (columns.valid_from < end) & (columns.valid_to > start)
+        held &= columns.valid_from < columns.valid_to
     if not criteria.superseded:
         held &= columns.expires > criteria.now
         held &= columns.standing != StandingCode.CORRECTED

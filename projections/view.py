@@ -31,7 +31,7 @@ SENT: Types = frozenset(
 )
 CUT: Types = frozenset({e.PassagesCut})
 STATED: Types = frozenset({e.FactRemembered, e.FactExtracted, e.FactEdited})
-ENDED: Types = frozenset({e.FactSuperseded, e.FactReinstated})
+ENDED: Types = frozenset({e.FactSuperseded, e.FactReinstated, e.FactsEnded})
 DERIVED: Types = frozenset({e.ExtractionFinished, e.ExtractionFailed})
 JUDGED: Types = frozenset({e.FactsJudged, e.FactsLinked, e.PolicyFitted, e.LabelGiven})
 HIDDEN: Types = frozenset({e.Forgotten, e.Restored, e.ContentErased})

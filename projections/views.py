@@ -17,11 +17,13 @@ from rewound.eventlog.lmdb_errors import MapGrew
 from rewound.eventlog.log import Log, Reader, Recorded
 from rewound.projections.catalog import UNDOS, VERSIONS, VIEWS, WORDS, Live
 from rewound.projections.columns import ColumnCache, Columns, ColumnStore
+from rewound.projections.embeddings import Embeddings
 from rewound.projections.fold import Folded, Folder
 from rewound.projections.index import Index
 from rewound.projections.postings import Postings
 from rewound.projections.reader import Snapshot
 from rewound.projections.rows import Table
+from rewound.projections.vectors import VectorStore
 
 META = "meta"
 SLICE = 2_000
@@ -57,13 +59,14 @@ class ViewWriter(Snapshot):
             h.txn, h.tables, h.undos, h.words, log, h.live.sequence, h.positions, h.columns
         )
         self.handles = handles
+        self._made: Folder | None = None
 
     def fold(self, recorded: Sequence[Recorded], log: Reader, *, tell: bool = False) -> Folded:
         """Fold events just appended; the checkpoint moves to the end of `log`.
 
         `tell` collects every row touched, before and after.
         """
-        folded = self._folder(log).fold(recorded, tell=tell)
+        folded = self._folder(log).fold(recorded, tell=tell, flush=False)
         self.advance(recorded, log.sequence())
         return folded
 
@@ -76,7 +79,9 @@ class ViewWriter(Snapshot):
 
     def _folder(self, log: Reader) -> Folder:
         h = self.handles
-        return Folder(h.txn, h.tables, h.undos, log, h.words)
+        if self._made is None or self._made.log is not log:
+            self._made = Folder(h.txn, h.tables, h.undos, log, h.words)
+        return self._made
 
     def advance(self, recorded: Sequence[Recorded], sequence: int) -> None:
         """Move the checkpoint past events that were folded."""
@@ -97,8 +102,15 @@ class Views:
     """The views of one store over one log. Opening makes what is missing; it folds nothing."""
 
     def __init__(
-        self, path: Path, log: Log, *, map_bytes: int = _MAP_BYTES, readonly: bool = False
+        self,
+        path: Path,
+        log: Log,
+        *,
+        map_bytes: int = _MAP_BYTES,
+        readonly: bool = False,
+        model: str = "",
     ) -> None:
+        """`model` names the embedder whose vectors are to be kept, if none are kept yet."""
         self.log = log
         self.environment = Environment(
             path,
@@ -112,7 +124,7 @@ class Views:
         if not readonly:
             try:
                 self._drop_if_foreign()
-                self.ensure(self.environment.write(self._name))
+                self.ensure(self.environment.write(lambda txn: self._name(txn, model)))
             except BaseException:
                 self.environment.close()  # or its folder could not be opened again
                 raise
@@ -127,7 +139,7 @@ class Views:
         if live.sequence == 0 or self._is_of_log(live):
             return
         _log.warning("the views are not of this log: they are folded anew")
-        fresh = Live(writes=live.writes, generation=live.generation + 1)
+        fresh = Live(writes=live.writes, generation=live.generation + 1, model=live.model)
         self.environment.write(lambda txn: self.save_live(txn, fresh))
         for name in set(self.environment.names()) - {META}:
             self.environment.drop_database(name)
@@ -143,9 +155,11 @@ class Views:
                 and bytes(recorded.envelope.event_id) == live.last
             )
 
-    def _name(self, txn: lmdb.Transaction) -> Live:
+    def _name(self, txn: lmdb.Transaction, model: str) -> Live:
         """Name the databases of views that have none yet (all, in a new store)."""
         live = self.read_live(txn)
+        if WORDS not in live.names:
+            live.model = model
         for name in VERSIONS.keys() - live.names.keys():
             live.names[name] = (VERSIONS[name], live.generation)
         self.save_live(txn, live)
@@ -161,6 +175,12 @@ class Views:
         with self.environment.reading() as txn:
             live = self.read_live(txn)
         return [name for name, version in VERSIONS.items() if live.names[name][0] != version]
+
+    @property
+    def model(self) -> str:
+        """The embedder whose vectors are kept, "" without any."""
+        with self.environment.reading() as txn:
+            return self.read_live(txn).model
 
     def read_live(self, txn: lmdb.Transaction) -> Live:
         raw = txn.get(b"live", db=self.environment.db(META))
@@ -180,7 +200,12 @@ class Views:
             cache = self._caches[name] = ColumnCache(store)
         postings = Postings(db(live.database(WORDS, "postings")))
         contents = db(live.database(WORDS, "contents"))
-        index = Index(txn, tables, postings, store, contents, log, stamp)
+        vectors = VectorStore(
+            db(live.database(WORDS, "vectors")), db(live.database(WORDS, "codes"))
+        )
+        unembedded = db(live.database(WORDS, "unembedded"))
+        embeddings = Embeddings(txn, store, vectors, unembedded, log, stamp, live.model)
+        index = Index(txn, tables, postings, store, contents, log, stamp, embeddings)
 
         def columns(container: ContainerId) -> Columns:
             return cache.read(txn, container)
@@ -216,10 +241,14 @@ class Views:
             live = self.read_live(txn)
             live.writes += 1
             if log is not None:
-                yield ViewWriter(self.handles(txn, live, log, live.writes), log)
+                writer = ViewWriter(self.handles(txn, live, log, live.writes), log)
+                yield writer
+                writer.index.flush()  # nothing is left, where the log was committed before
             else:
                 with self.log.reading() as reader:
-                    yield ViewWriter(self.handles(txn, live, reader, live.writes), reader)
+                    writer = ViewWriter(self.handles(txn, live, reader, live.writes), reader)
+                    yield writer
+                    writer.index.flush()
             self.save_live(txn, live)
 
     def change(self, change: Callable[[ViewWriter, Reader], T]) -> T:

@@ -5,6 +5,11 @@ REWOUND_SOAK chooses: unset for the quick profile, `short` for minutes, `long` f
 
 import os
 
+# Tests that want facts or vectors say so: in all others nothing happens by itself. Set before
+# anything is imported, so that the processes of tests have it too.
+os.environ.setdefault("REWOUND_EMBEDDER", "none")
+os.environ.setdefault("REWOUND_EXTRACTOR", "none")
+
 import lmdb
 import msgspec
 import numpy as np

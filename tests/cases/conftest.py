@@ -13,7 +13,7 @@ from tests.cases.given import Cli, Clock
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
-        if name.startswith("REWOUND_"):
+        if name.startswith("REWOUND_") and name not in ("REWOUND_EMBEDDER", "REWOUND_EXTRACTOR"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", "/nowhere")
 

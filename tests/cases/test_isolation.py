@@ -203,7 +203,7 @@ BAD: dict[str, Callable[[Memory], Any]] = {
     "bytes": lambda m: m.ingest(CANARY.encode()),  # type: ignore[arg-type]
     "batch": lambda m: m.remember([{"text": CANARY, "said_at": "x"}, {"text": f"{CANARY}\0"}]),
     "update nothing": lambda m: m.update(m.list().items[0].id),
-    "expired": lambda m: m.update(m.list().items[0].id, f"{CANARY} {'x' * 9_000}"),
+    "expired": lambda m: m.update(m.list().items[0].id, f"{CANARY} {'x' * 11_000}"),
     "key": lambda m: m.remember(f"Another {CANARY}.", key="first"),
     "document": lambda m: m.update(m.list("document").items[0].id, CANARY),
     "nobody": lambda m: m.forget(tags="nobody", reason=CANARY),

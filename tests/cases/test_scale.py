@@ -8,6 +8,8 @@ import pytest
 
 from rewound.eventlog.errors import InvalidInput
 from rewound.memory import Memory
+from rewound.memory.models import Models
+from rewound.memory.replies import View
 from tests.cases.given import Cli, Clock, id_of, pages, texts
 
 LINES = 50_000
@@ -39,7 +41,7 @@ def test_r17_a_large_document_and_one_changed_line(cli: Cli, tmp_path: Path) -> 
     with Memory(cli.data) as memory:
         before = list(pages(memory, "passage", limit=1000))
         for text in UNIQUE.values():
-            assert text in memory.search(text, limit=1).hits[0].text
+            assert text in memory.search(text, what="passage", limit=1).hits[0].text
         # Passages cut the document up without gaps, overlaps or loss.
         (document,) = memory.list("document").items
         spans = [source for item in before for source in item.sources]
@@ -60,15 +62,101 @@ def test_r17_a_large_document_and_one_changed_line(cli: Cli, tmp_path: Path) -> 
         gone = {item.id for item in before} - {item.id for item in after}
         assert len(gone) == 1, "all parts but one keep their ids"
         for number in (25_000, 49_993):
-            hits = [hit for hit in memory.search(UNIQUE[number]).hits if UNIQUE[number] in hit.text]
+            found = memory.search(UNIQUE[number], what="passage").hits
+            hits = [hit for hit in found if UNIQUE[number] in hit.text]
             assert len(hits) == 1 and hits[0].standing.state == "current"
-        found = texts(memory.search("zebra vault"))
-        assert [new in text for text in found] == [True]
-        assert UNIQUE[7] in memory.as_of(then).search("zebra vault").hits[0].text
+        now = texts(memory.search("zebra vault", what="passage"))
+        assert new in now[0] and sum("zebra vault" in text for text in now) == 1
+        past = memory.as_of(then).search("zebra vault", what="passage")
+        assert UNIQUE[7] in past.hits[0].text
         assert memory.jobs().pending <= len(after)
     file.write_text(large({7: new}))
     counts = cli.told("ingest", str(file), "--as", "large")["counts"]
     assert {name for name, count in counts.items() if count} == {"unchanged"}
+
+
+LINES_READ = 3_000
+SAID = {
+    7: "Mara lives in Porto",
+    8: "Otto lives in Ghent",  # in the part of line 7, and so read again with it
+    1_500: "Jonas works for Arvo",
+    2_993: "Petra lives in Oslo",
+}
+MOVED = "Mara lives in Lisbon"
+RULES = Models(extractor="rules", embedder="none")
+
+
+def readable(facts: dict[int, str]) -> str:
+    filler = "nothing but filler text, to make up the bulk"
+    return "".join(
+        f"{facts.get(number, f'Line {number}: {filler}')}.\n" for number in range(1, LINES_READ + 1)
+    )
+
+
+def stated(memory: Memory, text: str) -> list[View]:
+    """The facts with that wording, whatever became of them."""
+    found = memory.search(text, what=["fact"], limit=20, include_superseded=True)
+    return [memory.get(hit.id).item for hit in found.hits if hit.text == text]
+
+
+@pytest.mark.parametrize("door", ["library", "command line"])
+def test_r17_one_changed_line_ends_one_fact(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, door: str
+) -> None:
+    monkeypatch.setenv("REWOUND_EMBEDDER", "none")
+    file = tmp_path / "large.txt"
+
+    def opened() -> Memory:
+        return Memory(cli.data, models=RULES)
+
+    def send(text: str) -> dict[str, Any]:
+        """The document with that text, read to the end: what it had been, and had read anew."""
+        file.write_text(text)
+        if door == "command line":
+            counts = cli.told("ingest", str(file), "--as", "large")["counts"]
+            status = next(name for name, count in counts.items() if count)
+        else:
+            with opened() as memory:
+                status = memory.ingest(text, id="large").items[0].status
+        with opened() as memory:
+            memory.own()
+            assert memory.workers("wait", timeout_s=600).pending == 0
+            finished = memory.events(types=["extraction finished"], limit=1000).events
+            covered = [len(event.data["covered"]) for event in finished]
+            ids = {number: [view.id for view in stated(memory, SAID[number])] for number in SAID}
+            return {"status": status, "covered": covered, "ids": ids}
+
+    first = send(readable(SAID))
+    assert first["status"] == "written"
+    assert {number: len(ids) for number, ids in first["ids"].items()} == dict.fromkeys(SAID, 1)
+    with opened() as memory:
+        then = memory.list("fact", limit=1).moment.position
+        count = memory.list("fact", limit=1).total
+    second = send(readable({**SAID, 7: MOVED}))
+    assert (second["status"], second["ids"]) == ("replaced", first["ids"]), "none ended or doubled"
+    assert second["covered"][len(first["covered"]) :] == [1], "one part was read again"
+    with opened() as memory:
+        states = {
+            text: [view.standing.state for view in stated(memory, text) if view.standing]
+            for text in (*SAID.values(), MOVED)
+        }
+        assert states == {
+            SAID[7]: ["ended"],
+            SAID[8]: ["current"],
+            SAID[1_500]: ["current"],
+            SAID[2_993]: ["current"],
+            MOVED: ["current"],
+        }
+        assert memory.list("fact", limit=1).total == count, "the neighbours of line 7 came back"
+        before = memory.as_of(f"@{then}").get(first["ids"][7][0]).item.standing
+        assert before is not None and before.state == "current"
+    third = send(readable(SAID))
+    with opened() as memory:
+        assert third["ids"] == first["ids"]
+        assert [view.standing.state for view in stated(memory, SAID[7]) if view.standing] == [
+            "current"
+        ]
+        assert [view.standing.state for view in stated(memory, MOVED) if view.standing] == ["ended"]
 
 
 @pytest.mark.parametrize(

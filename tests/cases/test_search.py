@@ -8,7 +8,7 @@ import pytest
 
 from rewound.eventlog.errors import InvalidInput
 from rewound.memory import Memory
-from rewound.projections import search
+from rewound.projections import repeats
 from rewound.projections.tokens import tokenize
 from tests.cases.given import Cli, Clock, texts
 
@@ -212,7 +212,7 @@ def test_r26_near_duplicates_do_not_fill_the_limit(
         read.append(text)
         return tokenize(text)
 
-    monkeypatch.setattr(search, "tokenize", counting)
+    monkeypatch.setattr(repeats, "tokenize", counting)
     assert len(standups.search(QUERY, limit=300).hits) == 300
     assert len(read) <= 3 * 500
 

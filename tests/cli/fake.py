@@ -194,6 +194,16 @@ SAMPLES: dict[str, r.Reply] = {
     ),
     "Sealed": r.Sealed(head="cd" * 32, containers=2),
     "Accepted": r.Accepted(recorded_at="2026-03-02T10:00:01.000000Z"),
+    "Working": r.Working(
+        state="running",
+        extractor="rules/1",
+        embedder="hashing/384/1",
+        pending=3,
+        failed=1,
+        parked=0,
+        unembedded=2,
+        notes=("one note",),
+    ),
     "Rebuilt": r.Rebuilt(views={"facts": 2}, events=12, equal=True),
     "Replayed": r.Replayed(
         at=THEN, events=7, containers=1, rows={"facts": 2}, agrees=True, to="/tmp/then"
@@ -208,6 +218,7 @@ ANSWERED_WITH = {
     "Update": "Written",
     "Configure": "Written",
     "RemoveDocument": "Written",
+    "Retry": "Written",
     "Forget": "Forgot",
     "Restore": "Forgot",
     "Erase": "Erased",
@@ -224,9 +235,11 @@ ANSWERED_WITH = {
     "Stats": "Figures",
     "Verify": "Verified",
     "Rebuild": "Rebuilt",
+    "Reembed": "Rebuilt",
     "Replay": "Replayed",
     "Seal": "Sealed",
     "AcceptClock": "Accepted",
+    "Workers": "Working",
 }
 
 Answer = r.Reply | Exception | Callable[[Any], r.Reply]
@@ -238,6 +251,7 @@ class FakeLink:
     def __init__(self, **answers: Answer) -> None:
         self.answers = answers
         self.requests: list[Any] = []
+        self.settled = False
         self.closed = False
 
     def call(self, request: Any) -> r.Reply:
@@ -247,6 +261,10 @@ class FakeLink:
         if isinstance(answer, Exception):
             raise answer
         return answer if isinstance(answer, r.Reply) else answer(request)
+
+    def settle(self, timeout_s: float) -> bool:
+        self.settled = True
+        return True
 
     def close(self) -> None:
         self.closed = True

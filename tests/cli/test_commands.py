@@ -143,11 +143,20 @@ def the_rest() -> list[Case]:
         (("replay", "--at", "@3"), q.Replay(at="@3", verify=False)),
         (("replay", "--at", "@3", "--to", "/x/../y", "--verify"), q.Replay(at="@3", to="/y")),
         (("rebuild",), q.Rebuild()),
+        (("reembed",), q.Reembed()),
         (("rebuild", "facts", "words"), q.Rebuild(views=("facts", "words"))),
         (("verify",), q.Verify()),
         (("verify", "--expect", "h"), q.Verify(expect="h")),
         (("seal",), q.Seal()),
         (("jobs", "--limit", "3", *MOMENT), q.Jobs(limit=3, **AT_MOMENT)),
+        (("jobs", "--retry"), q.Retry()),
+        (
+            ("jobs", "--retry", "a", "b", "--user", "nina"),
+            q.Retry(ids=("a", "b"), scope=q.Scope(user="nina")),
+        ),
+        (("jobs", "--pause"), q.Workers(action="pause", timeout_s=3600)),
+        (("jobs", "--resume"), q.Workers(action="resume", timeout_s=3600)),
+        (("jobs", "--wait"), q.Workers(action="wait", timeout_s=3600)),
         (("stats",), q.Stats()),
         (("stats", "--store"), q.Stats(store=True)),
         (("configure", "--zone", "Europe/Berlin"), q.Configure(zone="Europe/Berlin")),
@@ -186,7 +195,7 @@ def test_a_person_is_told_something(args: tuple[str, ...], request_: q.Request) 
 
 
 def test_every_command_that_asks_something_is_among_the_cases() -> None:
-    elsewhere = {"ingest", "import", "config", "own"}
+    elsewhere = {"ingest", "import", "config", "own", "mcp", "serve"}
     assert {args[0] for args, _ in cases()} == set(COMMANDS) - elsewhere
 
 
@@ -364,3 +373,19 @@ def test_the_link_is_closed_whatever_happens() -> None:
         link = FakeLink(**answers)
         run("stats", link=link)
         assert link.closed
+
+
+@pytest.mark.parametrize(
+    ("args", "settled"),
+    [
+        (("remember", "x"), True),
+        (("ingest", "-"), True),
+        (("jobs", "--retry"), True),
+        (("search", "x"), False),
+        (("forget", "x"), False),
+    ],
+)
+def test_what_was_sent_waits_for_its_facts(args: tuple[str, ...], settled: bool) -> None:
+    link = FakeLink()
+    assert run(*args, link=link, input="text").exit_code == 0
+    assert link.settled is settled

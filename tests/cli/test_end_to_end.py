@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 
 from rewound.http.chats import Sorter
 from rewound.http.cli import COMMANDS, main
+from rewound.http.cli_errors import EXITS
 from rewound.memory import Memory
 
 CHAT = [
@@ -47,6 +48,8 @@ def cli(data: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
             monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", "/nowhere")
     monkeypatch.setenv("REWOUND_DATA", str(data))
+    monkeypatch.setenv("REWOUND_EMBEDDER", "none")
+    monkeypatch.setenv("REWOUND_EXTRACTOR", "none")
 
     def run(*args: str, code: int = 0, **more: Any) -> Result:
         result = CliRunner().invoke(main, [str(arg) for arg in args], **more)
@@ -97,6 +100,28 @@ def test_a_statement_is_found_corrected_and_looked_back_at(cli: Cli, fact: str) 
     cli("undo", event, code=3)
     told(cli, "undo", undone["event"])
     assert told(cli, "search", "Nina work")["hits"][0]["text"] == "Nina works at Orbit Labs."
+
+
+def test_facts_are_there_when_a_command_that_wrote_has_ended(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REWOUND_EXTRACTOR", "rules")
+    file = tmp_path / "chat.jsonl"
+    file.write_text(lines(CHAT), encoding="utf-8")
+    cli("import", str(file))
+    found = told(cli, "list")["items"]
+    assert any("May" in fact["text"] and fact["sources"] for fact in found)
+    assert told(cli, "jobs")["pending"] == 0
+    assert told(cli, "jobs", "--pause")["state"] == "paused"
+    written = told(cli, "ingest", "-", input="Nina works at Harbor Foods.")
+    assert written["counts"]["written"] == 1
+    assert told(cli, "jobs")["pending"] == 1
+    assert told(cli, "jobs", "--resume")["state"] == "running"
+    waited = told(cli, "jobs", "--wait")
+    assert (waited["pending"], waited["extractor"].partition("/")[0]) == (0, "rules")
+    assert "Harbor Foods" in cli("search", "where does Nina work", "--what", "fact").stdout
+    assert "nothing has failed here" in cli("jobs", "--retry", code=EXITS["not_found"]).stderr
+    assert "--retry" in cli("jobs", "not-an-id", code=2).stderr
 
 
 def test_forgetting_restoring_and_erasing(cli: Cli, fact: str) -> None:
@@ -461,6 +486,7 @@ def test_answers_equal_the_librarys_byte_for_byte(cli: Cli, data: Path, fact: st
 def spawn(data: Path, *args: str) -> "subprocess.Popen[str]":
     env = {k: v for k, v in os.environ.items() if not k.startswith("REWOUND_")}
     env |= {"REWOUND_DATA": str(data), "XDG_CONFIG_HOME": "/nowhere", "PYTHONUNBUFFERED": "1"}
+    env |= {"REWOUND_EMBEDDER": "none", "REWOUND_EXTRACTOR": "none"}
     pipe = subprocess.PIPE
     return subprocess.Popen(
         [sys.executable, "-m", "rewound.http", *args],

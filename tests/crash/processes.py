@@ -26,6 +26,8 @@ class Place:
             made.mkdir(parents=True)
         self.environment = {
             **{name: value for name, value in os.environ.items() if "REWOUND" not in name},
+            "REWOUND_EMBEDDER": "none",
+            "REWOUND_EXTRACTOR": "none",
             "XDG_RUNTIME_DIR": str(runtime),
             "PYTHONPATH": os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", ""))),
             "PYTHONWARNINGS": "default",

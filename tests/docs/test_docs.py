@@ -4,6 +4,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ELSEWHERE = {"docs/cli.md"}
 """Whose commands another test runs already (tests/cli/test_docs_cli.py)."""
+
+SERVER = "127.0.0.1:8900"
+"""Where pages say that the server is."""
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -35,20 +40,38 @@ def with_blocks(language: str) -> list[object]:
     return [pytest.param(ROOT / name, id=name) for name in names if name not in ELSEWHERE]
 
 
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """The address of a server on the store that `make run` would open in this folder."""
+    command = [sys.executable, "-m", "rewound.http", "serve", "--port", "0"]
+    env = environment(folder) | {"REWOUND_DATA": str(folder / ".rewound")}
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            found = re.search(r"http://(127\.0\.0\.1:\d+)", server.stdout.readline())
+            assert found is not None, "the server did not say where it is"
+            yield found[1]
+        finally:
+            server.terminate()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", with_blocks("sh"))
 def test_commands_run(page: Path, tmp_path: Path) -> None:
-    """All `sh` blocks of a page, as one script in an empty folder."""
+    """All `sh` blocks of a page as one script, in an empty folder, beside a server if it asks."""
     script = "set -eu -o pipefail\n" + "\n".join(blocks(page, "sh"))
-    done = subprocess.run(
-        ["bash", "-c", script],
-        cwd=tmp_path,
-        env=environment(tmp_path),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=110,
-    )
+    with ExitStack() as running:
+        if SERVER in script:
+            script = script.replace(SERVER, running.enter_context(serving(tmp_path)))
+        done = subprocess.run(
+            ["bash", "-c", script],
+            cwd=tmp_path,
+            env=environment(tmp_path),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=110,
+        )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 

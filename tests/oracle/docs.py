@@ -39,7 +39,7 @@ def content(ledger: Ledger, item: Ref) -> Recorded | None:
         if isinstance(
             r.event, e.DocumentIngested | e.DocumentReplaced | e.DocumentRemoved | e.SeenAgain
         )
-        and item in (*r.event.creates(), *r.event.refers())
+        and item in (r.event.creates() or r.event.refers())
     ]
     if isinstance(shaping[-1].event, e.DocumentRemoved):
         return None

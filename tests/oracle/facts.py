@@ -29,7 +29,8 @@ def fact(ledger: Ledger, item: Ref) -> Row | None:
             "caller_id": ledger.texts.text(event.caller_id, at),
         }
     ended = ended_by(ledger, FactId(item.id))
-    valid_from, valid_to = validity(ledger, stated, said, ended)
+    unsaid = unsaid_at(ledger, item, support)
+    valid_from, valid_to = validity(stated, said, ended, unsaid)
     statement = event.statement
     return {
         "text": ledger.texts.text(statement.text, at),
@@ -40,18 +41,19 @@ def fact(ledger: Ledger, item: Ref) -> Row | None:
         "attribute": ledger.texts.text(statement.attribute, at),
         "value": ledger.texts.text(statement.value, at),
         "entities": ledger.texts.value(statement.entities, at),
-        "sources": sources(ledger, support),
+        "sources": sources(ledger, item, support),
         "tags": ledger.tags(item, *creating),
         "scope": ledger.texts.value(stated.envelope.scope, at),
         "said_at": said.at if said else None,
         "supersedes": supersedes(ledger, FactId(item.id)),
         "ended": ended,
+        "unsaid_at": unsaid,
         **extras,
     }
 
 
 def validity(
-    ledger: Ledger, stated: Recorded, said: Instant | None, ended: Row | None
+    stated: Recorded, said: Instant | None, ended: Row | None, unsaid: int | None
 ) -> tuple[int, int | None]:
     assert isinstance(stated.event, e.FactRemembered | e.FactExtracted | e.FactEdited)
     statement = stated.event.statement
@@ -60,20 +62,47 @@ def validity(
     end = statement.valid_to.at if statement.valid_to else None
     if ended and ended["corrects"]:
         return start, start
-    if ended:
-        cut = max(start, ended["at"])
-        end = cut if end is None else min(end, cut)
+    for at in (ended["at"] if ended else None, unsaid):
+        if at is not None:
+            cut = max(start, at)
+            end = cut if end is None else min(end, cut)
     return start, end
 
 
-def sources(ledger: Ledger, support: list[Recorded]) -> list[list[Any]]:
-    found: list[list[Any]] = []
+def withdrawals(ledger: Ledger, item: Ref) -> list[Recorded]:
+    """Effective events that say that a fact's sources no longer say so."""
+    return [
+        r
+        for r in ledger.about(item)
+        if isinstance(r.event, e.FactsEnded) and item.id in r.event.facts
+    ]
+
+
+def unsaid_at(ledger: Ledger, item: Ref, support: list[Recorded]) -> int | None:
+    """The earliest of the withdrawals that no statement of the fact comes after."""
+    times = [
+        r.event.at.at if r.event.at else r.envelope.recorded_at
+        for r in withdrawals(ledger, item)
+        if isinstance(r.event, e.FactsEnded) and r.position > support[-1].position
+    ]
+    return min(times, default=None)
+
+
+def sources(ledger: Ledger, item: Ref, support: list[Recorded]) -> list[list[Any]]:
+    """Own spans by how often the fact was withdrawn since, then those of what is re-stated."""
+    ends = [r.position for r in withdrawals(ledger, item)]
+    ranked: list[tuple[int, int, e.Span]] = []
     for r in support:
-        for span in getattr(ledger.stated(r).event, "sources", ()):
-            source = [str(span.source), place_name(span.place), span.start, span.end]
-            if source not in found:
-                found.append(source)
-    return found
+        later = sum(end > r.position for end in ends)
+        ranked += [(later, r.position, span) for span in getattr(r.event, "sources", ())]
+    ranked.sort(key=lambda each: each[:2])
+    spans = [span for _, _, span in ranked]
+    for r in support:
+        spans += getattr(ledger.stated(r).event, "sources", ())
+    return [
+        [str(span.source), place_name(span.place), span.start, span.end]
+        for span in dict.fromkeys(spans)
+    ]
 
 
 def ends(ledger: Ledger, fact: FactId) -> Iterator[Recorded]:

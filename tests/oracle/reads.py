@@ -83,7 +83,7 @@ def standing(row: Row, now: int) -> str:
             return "corrected"
         if over or row["valid_from"] > now:
             return "superseded"
-    elif over:
+    elif over or (row["unsaid_at"] is not None and row["valid_to"] <= row["valid_from"]):
         return "ended"
     return "expired" if expired(row, now) else "current"
 

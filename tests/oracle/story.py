@@ -178,8 +178,13 @@ class Story:
         event = e.FactReinstated(facts, EventId(number(superseding)), FactId(number(by)))
         return self.add(event, causes=causes)
 
-    def seen(self, item: Ref, at: int) -> int:
-        return self.add(e.SeenAgain(item, at))
+    def end(self, *values: int, at: str | None = None, causes: tuple[int, ...] = ()) -> int:
+        facts = tuple(FactId(number(value)) for value in values)
+        when = parse_instant(at) if at else None
+        return self.add(e.FactsEnded(facts, when), causes=causes)
+
+    def seen(self, item: Ref, at: int, *sources: e.Span) -> int:
+        return self.add(e.SeenAgain(item, at, sources))
 
     def ingest(self, value: int, *pieces: str, **fields: Any) -> int:
         """A document, and its pieces cut into one passage each (ids 10 * document + piece)."""

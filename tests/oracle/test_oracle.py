@@ -298,6 +298,7 @@ def test_a_fact_with_all_its_fields() -> None:
             "caller_id": "mine",
             "supersedes": [],
             "ended": None,
+            "unsaid_at": None,
         }
     }
     assert story.dump()["jobs"] == {}
@@ -461,6 +462,43 @@ def test_a_reinstated_fact_is_open_until_the_reinstating_falls() -> None:
     assert rows[fact(2)]["supersedes"] == []
     story.undo(reinstated)
     assert story.dump() == ended
+
+
+def test_a_fact_that_nothing_says_any_more_ends_until_it_is_stated_again() -> None:
+    story = Story()
+    story.ingest(1, "tea", "milk")
+    spans = [e.Span(doc_ref(1), Place(1, slot), 0, 3) for slot in (0, 1)]
+    stated = story.add(
+        e.FactExtracted(FactId(number(1)), story.statement("tea"), (spans[0],)), causes=(1,)
+    )
+    open_row = story.dump()["facts"][fact(1)]
+    ending = story.end(1)
+    row = story.dump()["facts"][fact(1)]
+    assert (row["unsaid_at"], row["valid_to"]) == (recorded_at(ending), recorded_at(ending))
+    assert row["ended"] is None and standing(row, recorded_at(ending)) == "ended"
+    earlier = story.end(1, at="2001-01-01")
+    row = story.dump()["facts"][fact(1)]
+    assert (row["unsaid_at"], row["valid_to"]) == (at("2001-01-01"), row["valid_from"])
+    story.undo(earlier)
+    assert story.dump()["facts"][fact(1)]["valid_to"] == recorded_at(ending)
+    again = story.seen(fact_ref(1), stated, spans[1])
+    row = story.dump()["facts"][fact(1)]
+    assert (row["unsaid_at"], row["valid_to"]) == (None, None)
+    assert row["sources"] == [[doc(1), "1:1", 0, 3], [doc(1), "1:0", 0, 3]], "where it stands now"
+    story.undo(again)
+    assert story.dump()["facts"][fact(1)]["valid_to"] == recorded_at(ending)
+    story.undo(ending)
+    assert story.dump()["facts"][fact(1)] == open_row
+    assert story.dump_at(ending)["facts"][fact(1)]["unsaid_at"] == recorded_at(ending)
+
+
+def test_a_fact_that_ends_before_it_begins_is_never_current() -> None:
+    story = Story()
+    story.remember(1, said_at=parse_instant("2030-01-01"))
+    assert standing(story.dump()["facts"][fact(1)], recorded_at(9)) == "current"
+    story.end(1)
+    row = story.dump()["facts"][fact(1)]
+    assert row["valid_to"] == row["valid_from"] and standing(row, recorded_at(9)) == "ended"
 
 
 def test_labels_policy_links_and_judgements_change_no_row() -> None:

@@ -21,6 +21,7 @@ from tests.oracle.ledger import place_name
 from tests.oracle.reads import Asked, listing, recorded_times, search_visible
 from tests.property.copying import copy_until
 from tests.property.driver import Driver
+from tests.property.meanings import NO_WORDS, ranked
 from tests.property.words import canaries, own_bodies, owners, withheld
 
 FORGOTTEN_BY = re.compile(rb'("state":"forgotten"),"by":"ev_[0-9a-z]{26}"')
@@ -28,7 +29,7 @@ FORGOTTEN_BY = re.compile(rb'("state":"forgotten"),"by":"ev_[0-9a-z]{26}"')
 
 OVERLAY = ("hidden", "masks")
 WHATS: tuple[requests.What, ...] = ("fact", "document", "message", "passage")
-QUERIES = ("Ann likes teaq0", "codeq2 red", "moved to townq4")
+QUERIES = ("Ann likes teaq0", "codeq2 red", "moved to townq4", NO_WORDS)
 VALID_AT = ("2024-05-01", "2025-03-01T00:00:00Z")
 
 
@@ -50,10 +51,11 @@ def replay_law(driver: Driver, name: str, *, anew: bool = True) -> None:
 
 def rebuild_law(driver: Driver, name: str) -> None:
     """A rebuild beside the live views swaps in equal rows."""
-    before = driver.dump(name)
+    before, ranking = driver.dump(name), ranked(driver, name)
     rebuilt = driver.call(requests.Rebuild())
     assert rebuilt.equal, "replay: the rebuild itself found other rows"
     same(driver.dump(name), before, "replay: after a rebuild")
+    same(ranked(driver, name), ranking, "replay: ranking after a rebuild")
 
 
 # --- law 2
@@ -83,8 +85,9 @@ def battery(name: str, dump: Dump, as_of: str | None = None) -> list[requests.Re
 def time_law(driver: Driver, name: str, position: int, copy: Driver) -> None:
     """As-of reads equal present reads of a store replayed to then, under today's overlay.
 
-    `copy` is a fresh driver with no events; it is filled here.
+    `copy` is a fresh driver with no events; it is filled here. Nothing may wait for a vector.
     """
+    driver.embed()
     same(
         driver.dump(name, position),
         driver.oracle_at(name, position),
@@ -97,6 +100,7 @@ def time_law(driver: Driver, name: str, position: int, copy: Driver) -> None:
         copy_until(reader, copy.log, copy.clock, container, position)
     copy.adopt(name, container)
     copy.clock.at = then.envelope.recorded_at
+    copy.embed()
     items = driver.oracle_at(name, position)
     past = battery(name, items, f"@{position}")
     for asked, present in zip(past, battery(name, items), strict=True):
@@ -179,12 +183,13 @@ class BeforeUndo:
 
 def undo_twice_law(driver: Driver, name: str, event: str, *, cascade: bool = True) -> None:
     """The undo of an undo, with nothing in between, gives the state before both."""
-    before = BeforeUndo(driver, name)
+    before, ranking = BeforeUndo(driver, name), ranked(driver, name)
     undid = driver.call(requests.Undo(container=name, id=event, cascade=cascade))
     before.check(undid)
     middle = BeforeUndo(driver, name)
     middle.check(driver.call(requests.Undo(container=name, id=undid.event)))
     same(driver.dump(name), before.dump, "undo: after the undo of the undo")
+    same(ranked(driver, name), ranking, "undo: ranking after the undo of the undo")
 
 
 # --- laws 4 and 5

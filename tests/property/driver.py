@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import msgspec
 
@@ -15,7 +16,9 @@ from rewound.eventlog.bodies import BodyWriter, Place, keyed_digest
 from rewound.eventlog.envelope import WORKER, Actor
 from rewound.eventlog.ids import STORE, ContainerId, Kind, Ref
 from rewound.eventlog.log import Draft, Head, Log, Recorded
-from rewound.memory import replies, requests
+from rewound.llm.hashing import HashingEmbedder
+from rewound.memory import embedding, replies, requests
+from rewound.memory.embedding import EmbeddingDuty
 from tests.oracle.compare import canonical
 from tests.oracle.fold import Dump, oracle, oracle_at
 from tests.oracle.story import CountedIds, HandClock
@@ -26,17 +29,25 @@ MINUTE_US = 60_000_000
 NAMES = ("alpha", "beta")
 """The containers that these tests play with."""
 
+DIMENSIONS = 64
+BATCH = 5
+STEPS_MAX = 100
+"""Batches after which embedding has to have come to an end: these stores are small."""
+
 
 class Driver:
     """An engine over a log, with injected clock and ids; it can be closed, opened and copied.
 
     `durable` keeps the log in LMDB under `folder`; without it the log lives in memory and survives
-    a restart of the engine only.
+    a restart of the engine only. With `meaning` texts have vectors, once `embed` was called.
     """
 
-    def __init__(self, folder: Path, *, durable: bool, guarded: bool = True) -> None:
+    def __init__(
+        self, folder: Path, *, durable: bool, guarded: bool = True, meaning: bool = False
+    ) -> None:
         self.folder = folder
         self.durable = durable
+        self.embedder = HashingEmbedder(DIMENSIONS) if meaning else None
         self.guarded = guarded
         self.clock = HandClock(START_US)
         self.ids = CountedIds()
@@ -52,7 +63,13 @@ class Driver:
         from rewound.memory.engine import Engine
 
         self.log = self._open_log()
-        self.engine = Engine(self.log, self.folder / "views", clock=self.clock, ids=self.ids)
+        self.engine = Engine(
+            self.log,
+            self.folder / "views",
+            clock=self.clock,
+            ids=self.ids,
+            embedder=self.embedder,
+        )
 
     def _open_log(self) -> Log:
         if self.durable:
@@ -112,6 +129,15 @@ class Driver:
         """Append what a worker found out; raises RewoundError when it came too late."""
         with pure(self.guarded):
             return list(self.engine.record(name, drafts, actor=actor))
+
+    def embed(self, steps: int = STEPS_MAX) -> None:
+        """Give texts that wait their vectors: some batches, or all. Without `meaning`, nothing."""
+        duty = EmbeddingDuty(self.engine)
+        for _ in range(steps):
+            with pure(self.guarded), mock.patch.object(embedding, "BATCH", BATCH):
+                if duty.step() != 0.0:
+                    return
+        assert steps < STEPS_MAX, "embedding comes to no end"
 
     def writer(self) -> BodyWriter:
         return BodyWriter(self.ids)
@@ -175,7 +201,11 @@ class Driver:
         other = object.__new__(Driver)
         other.__dict__.update(self.__dict__)
         other.engine = Engine(
-            self.log, self.folder / f"anew-{self._views}", clock=self.clock, ids=self.ids
+            self.log,
+            self.folder / f"anew-{self._views}",
+            clock=self.clock,
+            ids=self.ids,
+            embedder=self.embedder,
         )
         try:
             yield other

@@ -204,7 +204,9 @@ class Inventor:
         event = recorded.event
         if isinstance(event, e.DocumentReplaced):
             return e.SeenAgain(Ref(Kind.DOCUMENT, event.document), recorded.position)
-        return e.SeenAgain(event.creates()[0], recorded.position)
+        item = event.creates()[0]
+        again = item.kind is Kind.FACT and chance(self.c, 50)
+        return e.SeenAgain(item, recorded.position, self.spans() if again else ())
 
     def remembered(self) -> e.Event:
         expires = self.some(1_700_000_030_000_000, 20)
@@ -238,6 +240,10 @@ class Inventor:
         assert isinstance(recorded.event, e.FactSuperseded)
         some = recorded.event.ends[: 1 + self.c.below(len(recorded.event.ends))]
         return e.FactReinstated(some, recorded.envelope.event_id, recorded.event.by)
+
+    def withdrawn(self) -> e.Event | None:
+        facts = self.facts() if self.known(Kind.FACT) else ()
+        return e.FactsEnded(facts, self.day()) if facts else None
 
     def tagged(self) -> e.Event | None:
         item = self.item()
@@ -312,6 +318,7 @@ class Inventor:
             *(self.remembered, self.remembered, self.extracted, self.edited, self.superseded),
             *(self.reinstated, self.tagged, self.forgotten, self.restored, self.undone),
             *(self.undone, self.finished, self.failed, self.configured, self.seen),
+            *(self.withdrawn, self.withdrawn),
         )
         event = one(self.c, makers)() or self.seen() or self.remembered()
         personal = isinstance(event, e.Undone | e.Forgotten | e.Restored | e.ContainerConfigured)

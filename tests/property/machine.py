@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from rewound.eventlog.envelope import PERSON, WORKER
 from rewound.eventlog.errors import Conflict, InvalidInput, NotFound, RewoundError
 from rewound.memory import replies, requests
-from tests.property import checks, working, world
+from tests.property import checks, meanings, working, world
 from tests.property.choices import Drawn
 from tests.property.driver import MINUTE_US, NAMES, Driver
 from tests.property.world import Known, Moment
@@ -29,15 +29,17 @@ COMMANDS = st.sampled_from(
 
 
 class Laws(RuleBasedStateMachine):
-    """Commands through an engine; `durable` picks the log in LMDB instead of memory."""
+    """Commands through an engine; `durable` picks the log in LMDB instead of memory, `meaning` an
+    engine that gives texts vectors."""
 
     durable = False
+    meaning = False
 
     def __init__(self) -> None:
         super().__init__()
         shm = Path("/dev/shm")
         self.folder = Path(tempfile.mkdtemp(dir=shm if shm.is_dir() else None))
-        self.driver = Driver(self.folder / "store", durable=self.durable)
+        self.driver = Driver(self.folder / "store", durable=self.durable, meaning=self.meaning)
         self.known = {name: Known(name) for name in NAMES}
         self.kept = checks.Kept()
         self.changed = True
@@ -149,6 +151,12 @@ class Laws(RuleBasedStateMachine):
 
     def _last_checks(self) -> None:
         driver = self.driver
+        if self.meaning:
+            for name in driver.names():
+                meanings.meaning_law(driver, name)
+            driver.embed()
+            for name in driver.names():
+                meanings.meaning_law(driver, name, drained=True)
         for name in driver.names():
             checks.replay_law(driver, name)
             checks.jobs_law(driver, name)
@@ -158,7 +166,8 @@ class Laws(RuleBasedStateMachine):
             checks.reads_law(driver, name, position=position)
             checks.forget_law(driver, name, [position])
             checks.forgetting_law(driver, name)
-            copy = Driver(self.folder / f"copy-{name}", durable=False)
+            folder = self.folder / f"copy-{name}"
+            copy = Driver(folder, durable=False, meaning=self.meaning)
             try:
                 checks.time_law(driver, name, position, copy)
             finally:
@@ -174,4 +183,24 @@ class Laws(RuleBasedStateMachine):
 
 
 class DurableLaws(Laws):
+    durable = True
+
+
+class MeaningLaws(Laws):
+    """Texts get their vectors now and then, a few at a time."""
+
+    meaning = True
+
+    @rule(batches=st.integers(1, 4))
+    def embed(self, batches: int) -> None:
+        self.driver.embed(batches)
+        self.changed = True
+
+    @invariant()
+    def vectors_are_of_the_texts(self) -> None:
+        for name in self.driver.names():
+            meanings.text_law(self.driver, name)
+
+
+class DurableMeaningLaws(MeaningLaws):
     durable = True

@@ -5,11 +5,11 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.conftest import SOAK
-from tests.property.machine import DurableLaws, Laws
+from tests.property.machine import DurableLaws, DurableMeaningLaws, Laws, MeaningLaws
 
-QUICK = (20, 6)
-SOAKED = (2500, 500) if SOAK == "long" else (8, 3)
-"""Runs of 25 steps: with the log in memory, and in LMDB."""
+QUICK = (20, 6, 4, 2)
+SOAKED = (2500, 500, 1000, 200) if SOAK == "long" else (8, 3, 5, 2)
+"""Runs of 25 steps: with the log in memory, and in LMDB; the same again with vectors."""
 
 
 def judge(machine: type[Laws], runs: int) -> None:
@@ -24,6 +24,14 @@ def test_durable_laws() -> None:
     judge(DurableLaws, QUICK[1])
 
 
+def test_laws_with_vectors() -> None:
+    judge(MeaningLaws, QUICK[2])
+
+
+def test_durable_laws_with_vectors() -> None:
+    judge(DurableMeaningLaws, QUICK[3])
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 def test_laws_long() -> None:
@@ -34,3 +42,15 @@ def test_laws_long() -> None:
 @pytest.mark.timeout(3600)
 def test_durable_laws_long() -> None:
     judge(DurableLaws, SOAKED[1])
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_laws_with_vectors_long() -> None:
+    judge(MeaningLaws, SOAKED[2])
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_durable_laws_with_vectors_long() -> None:
+    judge(DurableMeaningLaws, SOAKED[3])

@@ -22,6 +22,7 @@ Every case runs twice: as the product is, where the check holds, and changed, wh
 
 import itertools
 import random
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -39,16 +40,22 @@ from rewound.memory import (
     answer_items,
     answering,
     answers,
+    applying,
     deciding,
+    embedding,
     moments,
     requests,
     withholding,
 )
 from rewound.memory.transactions import Transactions
-from rewound.projections import bm25, fold
+from rewound.projections import bm25, embeddings, fold, ranking
+from rewound.projections.columns import OPEN, Columns
+from rewound.projections.embeddings import Embeddings
+from rewound.projections.index import Index
 from rewound.projections.reader import ContainerView
+from rewound.projections.selection import Selected
 from rewound.projections.views import ViewWriter
-from tests.property import checks
+from tests.property import checks, meanings
 from tests.property.driver import Driver
 from tests.property.test_chain import damaged
 from tests.sim.simulator import Simulator
@@ -63,8 +70,8 @@ NAME = "alpha"
 
 
 @contextmanager
-def opened(folder: Path, *, durable: bool = False) -> Iterator[Driver]:
-    driver = Driver(folder / "store", durable=durable)
+def opened(folder: Path, *, durable: bool = False, meaning: bool = False) -> Iterator[Driver]:
+    driver = Driver(folder / "store", durable=durable, meaning=meaning)
     try:
         yield driver
     finally:
@@ -95,6 +102,44 @@ def as_of(folder: Path) -> None:
             copy.close()
 
 
+def masked(folder: Path) -> None:
+    with opened(folder, meaning=True) as driver:
+        forget_one(driver)
+        meanings.meaning_law(driver, NAME)
+        driver.embed()
+        meanings.meaning_law(driver, NAME, drained=True)
+
+
+def talk(driver: Driver, *texts: str) -> list[Any]:
+    messages = tuple(requests.NewMessage(content=text) for text in texts)
+    asked = requests.AddMessages(container=NAME, messages=messages, conversation="talk")
+    return list(driver.call(asked).items)
+
+
+def as_of_vectors(folder: Path) -> None:
+    """Messages of a talk, of which the first is taken back and one is forgotten in part."""
+    with opened(folder, meaning=True) as driver, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ranking, "SIEVE_FROM", 4)
+        patch.setattr(ranking, "SIEVE_KEPT", 1)
+        first, *_ = talk(driver, "Bob likes teapots", "Ann moved to townq4")
+        forget_one(driver)
+        position = driver.head(NAME).position
+        driver.call(requests.Undo(container=NAME, id=first.event, cascade=True))
+        remember(driver, *(f"Bob moved to townq{n}" for n in range(5, 10)))
+        copy = Driver(folder / "copy", durable=False, meaning=True)
+        try:
+            checks.time_law(driver, NAME, position, copy)
+        finally:
+            copy.close()
+
+
+def undo_vectors(folder: Path) -> None:
+    with opened(folder, meaning=True) as driver:
+        first, *_ = talk(driver, "Bob likes teapots", "Ann moved to townq4")
+        driver.embed()
+        checks.undo_twice_law(driver, NAME, first.event)
+
+
 def undo(folder: Path) -> None:
     with opened(folder) as driver:
         (item,) = remember(driver, "Ann likes teaq0")
@@ -107,6 +152,7 @@ def forget_one(driver: Driver) -> None:
     """A fact drawn from a message, forgotten; the message is not."""
     message = requests.NewMessage(content="Ann likes teaq0")
     reply = driver.call(requests.AddMessages(container=NAME, messages=(message,), infer=False))
+    driver.embed()
     driver.call(requests.Forget(container=NAME, ids=reply.items[0].facts))
 
 
@@ -199,6 +245,47 @@ def positions_are_now(patch: Patch) -> None:
 def counts_everything(patch: Patch) -> None:
     counted = bm25.statistics
     patch.setattr(bm25, "statistics", lambda length, mask: counted(length, np.ones_like(mask)))
+
+
+def masks_keep_vectors(patch: Patch) -> None:
+    patch.setattr(Index, "_drop_vectors", lambda *_: None)
+
+
+def follows_what_stands_today(patch: Patch) -> None:
+    whole = ranking.previous
+
+    def today(columns: Columns, counted: Any) -> Any:
+        return whole(columns, counted & (columns.closed == OPEN))
+
+    patch.setattr(ranking, "previous", today)
+
+
+def counts_vectors_of_today(patch: Patch) -> None:
+    whole = ranking.compare
+
+    def today(txn: Any, store: Any, home: Any, selected: Selected, *more: Any) -> Any:
+        everything = selected._replace(counted=np.ones_like(selected.counted))
+        return whole(txn, store, home, everything, *more)
+
+    patch.setattr(ranking, "compare", today)
+
+
+def memos_fit_any_text(patch: Patch) -> None:
+    for module in (embeddings, embedding, applying):
+        patch.setattr(module, "text_digest", lambda *_: bytes(16))
+
+
+def folds_pass_over_memos(patch: Patch) -> None:
+    """Only the worker's own thread brings vectors; what opens later waits."""
+    whole = Embeddings.opened
+
+    def forgetful(self: Embeddings, container: Any, worded: Any) -> int:
+        with patch.context() as inner:
+            if sys._getframe(1).f_code.co_name != "embed":
+                inner.setattr(type(self._log), "memo", lambda *_: None)
+            return whole(self, container, worded)
+
+    patch.setattr(Embeddings, "opened", forgetful)
 
 
 def undo_refolds_nothing(patch: Patch) -> None:
@@ -310,6 +397,12 @@ CASES = {
     "1 replay": Case(folds_without_tag_edits, replay, "replay: "),
     "2 time": Case(positions_are_now, as_of, "time: "),
     "2 time, ranking": Case(counts_everything, as_of, "time: "),
+    "1 vectors, masks": Case(masks_keep_vectors, masked, "meaning: "),
+    "1 vectors, memos": Case(folds_pass_over_memos, masked, "meaning: "),
+    "2 vectors, previous": Case(follows_what_stands_today, as_of_vectors, "time: "),
+    "2 vectors, count": Case(counts_vectors_of_today, as_of_vectors, "time: "),
+    "2 vectors, digest": Case(memos_fit_any_text, as_of_vectors, "time: "),
+    "3 vectors": Case(folds_pass_over_memos, undo_vectors, "undo: "),
     "3 undo": Case(undo_refolds_nothing, undo, "undo: "),
     "4 forget": Case(shows_what_is_forgotten, forget, "forget: "),
     "4 forget, masks": Case(masks_nothing, forgetting, "forget: "),

@@ -80,8 +80,13 @@ def extract(c: Choices, desk: Desk) -> list[Draft] | None:
         if text is None or chance(c, 20):
             continue
         bodies = desk.bodies()
-        fact = FactId(desk.new_id())
         span = e.Span(source, place, 0, max(1, len(text) // 2))
+        known = again(c, desk, source, span)
+        if known is not None and known.item.id not in facts:
+            drafts.append(Draft(known, (), cause))
+            facts.append(FactId(known.item.id))
+            continue
+        fact = FactId(desk.new_id())
         statement = e.Statement(bodies.piece(sentence(c)))
         drafts.append(Draft(e.FactExtracted(fact, statement, (span,)), bodies.sealed, cause))
         facts.append(fact)
@@ -89,6 +94,22 @@ def extract(c: Choices, desk: Desk) -> list[Draft] | None:
     why = e.Why.DONE if facts else e.Why.NOTHING_STATED
     done = e.ExtractionFinished(source, rules(bodies), tuple(facts), tuple(places), why)
     return [*drafts, Draft(done, bodies.sealed, cause)]
+
+
+def again(c: Choices, desk: Desk, source: Ref, span: e.Span) -> e.SeenAgain | None:
+    """A fact whose text the source had lost says the same at another place."""
+    ended = [
+        item
+        for item in desk.shown("facts")
+        if desk.dump["facts"][item]["unsaid_at"] is not None
+        and desk.dump["facts"][item]["sources"][:1]
+        and desk.dump["facts"][item]["sources"][0][0] == str(source)
+    ]
+    if not ended or chance(c, 30):
+        return None
+    item = ref_of(one(c, ended))
+    support = desk.ledger.asserting(item, e.FactRemembered, e.FactExtracted, e.FactEdited)
+    return e.SeenAgain(item, desk.ledger.stated(support[-1]).position, (span,))
 
 
 def fail(c: Choices, desk: Desk) -> list[Draft] | None:

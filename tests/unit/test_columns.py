@@ -42,6 +42,8 @@ VALUES: dict[str, st.SearchStrategy[int]] = {
     "hidden": U1,
     "group": st.integers(0, 2**32 - 1),
     "detail": U1,
+    "vector": st.integers(0, 2**32 - 1),
+    "before": st.integers(0, 2**32 - 1),
 }
 ENTRIES = st.builds(Entry, item=st.binary(min_size=16, max_size=16), **VALUES)
 PATCHES = st.sampled_from(sorted(VALUES)).flatmap(

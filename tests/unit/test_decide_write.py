@@ -581,9 +581,9 @@ def test_a_fact_of_several_pieces_has_its_own_wording(store: Store) -> None:
 
 def test_a_text_too_long_for_a_fact_is_refused(store: Store) -> None:
     with pytest.raises(InvalidInput) as refused:
-        ingest(store, doc("a" * 8_001), infer=False)
+        ingest(store, doc("a" * 10_001), infer=False)
     assert "infer" in refused.value.message
-    assert statuses(ingest(store, doc("a" * 8_000), infer=False)) == ["written"]
+    assert statuses(ingest(store, doc("a" * 10_000), infer=False)) == ["written"]
 
 
 def test_sent_again_the_fact_is_not_stated_twice(store: Store) -> None:

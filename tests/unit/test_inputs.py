@@ -134,7 +134,7 @@ BAD: list[tuple[q.Request, str, str]] = [
     (q.Remember(facts=tuple([q.NewFact(text="a")] * (BATCH_MAX + 1))), "facts", "at most 10,000"),
     (loose.Remember(facts=("a",)), "", "must be a fact"),
     (q.Ingest(documents=(q.NewDocument(text="é" * (TEXT_BYTES_MAX // 2 + 1)),)), "text", "32 MB"),
-    (q.Ingest(documents=(q.NewDocument(text="a" * 8001),), infer=False), "text", "one fact"),
+    (q.Ingest(documents=(q.NewDocument(text="a" * 10_001),), infer=False), "text", "one fact"),
     (loose.AddMessages(messages=(loose.NewMessage(content="a", role="bot"),)), "role", "assistant"),
     (q.Update(id=FACT), "text", "nothing to change"),
     (q.Update(id=FACT, add_tags=("a",), remove_tags=("a",)), "remove_tags", "both"),

@@ -44,7 +44,12 @@ ANSWERS: dict[type[q.Request], r.Reply] = {
     q.Verify: r.Verified(
         ok=True, events=0, bodies=0, erased=0, head=None, expected=None, findings=()
     ),
+    q.Retry: DONE,
+    q.Workers: r.Working(
+        state="off", extractor=None, embedder=None, pending=0, failed=0, parked=0, unembedded=0
+    ),
     q.Rebuild: r.Rebuilt(views={}, events=0, equal=True),
+    q.Reembed: r.Rebuilt(views={}, events=0, equal=True),
     q.Replay: r.Replayed(at=NOW, events=0, containers=0, rows={}, agrees=True),
 }
 
@@ -210,7 +215,15 @@ CALLS: list[tuple[Callable[[Any], Any], q.Request]] = [
     (lambda m: m.stats(store=True), q.Stats(store=True, **R)),
     (lambda m: m.jobs(limit=3), q.Jobs(limit=3, **R)),
     (lambda m: m.containers(), q.Containers(**R)),
+    (lambda m: m.retry(), q.Retry(**W)),
+    (lambda m: m.retry("x", key="k"), q.Retry(ids=("x",), key="k", **W)),
+    (lambda m: m.workers(), q.Workers(container="nina")),
+    (
+        lambda m: m.workers("wait", timeout_s=5),
+        q.Workers(action="wait", timeout_s=5, container="nina"),
+    ),
     (lambda m: m.verify(expect="h"), q.Verify(expect="h", container="nina")),
+    (lambda m: m.reembed(), q.Reembed(container="nina")),
     (lambda m: m.rebuild("facts"), q.Rebuild(views=("facts",), container="nina")),
     (lambda m: m.replay(9, verify=False), q.Replay(at="@9", verify=False, container="nina")),
     (lambda m: m.as_of(5).search("tea"), q.Search(query="tea", as_of="@5", **R)),

@@ -1,0 +1,168 @@
+"""The application: every route of the table with its handler, behind one guard.
+
+    guard: who asks? → handler: read the body, fill in the form → desk: ask the store → bytes
+
+All that can be made beforehand is: decoders, encoders, handlers and headers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import NamedTuple
+
+from aiohttp import web
+
+from rewound.http import supermemory_v4
+from rewound.http.around import around
+from rewound.http.asking import LARGE_BYTES, Desk, Link, encode
+from rewound.http.connect_routes import connect_routes
+from rewound.http.connections import Connections
+from rewound.http.gatekeeping import Doorstep
+from rewound.http.guarding import Handler, guard
+from rewound.http.limits import Limits, expected, json_body, read_body
+from rewound.http.metrics import Metrics
+from rewound.http.problems import JSON_HEADERS as JSON
+from rewound.http.problems import invalid
+from rewound.http.routing import ROUTES, Route, wrong_kind
+from rewound.memory import RewoundError
+from rewound.memory import requests as q
+from rewound.memory.foreign_ids import kind_of_id
+from rewound.memory.replies import Reply, Shown, Versions
+
+
+class Served(NamedTuple):
+    """What the handlers of one server share."""
+
+    desk: Desk
+    limits: Limits
+    metrics: Metrics
+    connections: Connections
+
+
+SERVED: web.AppKey[Served] = web.AppKey("served", Served)
+
+
+def application(link: Link, door: Doorstep, limits: Limits, *, id_prefix: str) -> web.Application:
+    """An application over a store. `id_prefix` begins the request ids of this process.
+
+    To be called on the event loop that will serve it. The one who closes it closes its desk.
+    """
+    desk = Desk(link, limits)
+    metrics, connections = Metrics(), Connections(limits)
+    served = Served(desk, limits, metrics, connections)
+    app = web.Application(
+        middlewares=[guard(door, metrics, id_prefix)], client_max_size=limits.body_bytes
+    )
+    app[SERVED] = served
+    handlers = [(route.method, route.path, _handler(route, served)) for route in ROUTES]
+    handlers += [("POST", *each) for each in supermemory_v4.handlers(desk, limits).items()]
+    beside = around(desk, door, metrics, lambda: connections.count)
+    handlers += [("GET", *each) for each in beside.items()]
+    for method, path, handler in handlers:
+        _add(app, method, path, handler, partial(expected, limits=limits))
+    app.router.add_routes(connect_routes(desk.ask, partial(read_body, limits=limits)))
+    return app
+
+
+def _add(
+    app: web.Application,
+    method: str,
+    path: str,
+    handler: Handler,
+    expect: Callable[[web.Request], Awaitable[None]],
+) -> None:
+    if method == "GET":
+        app.router.add_get(path, handler, expect_handler=expect)  # and HEAD
+    else:
+        app.router.add_route(method, path, handler, expect_handler=expect)
+
+
+# --- the routes under /v1
+
+
+def _handler(route: Route, served: Served) -> Handler:
+    """The handler of one route."""
+    if not route.in_body:
+        return _query_handler(route, served)
+    desk, limits, reader = served.desk, served.limits, route.reader
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        raw = await json_body(request, limits)
+        key = request.headers.get("Idempotency-Key")
+        path = request.match_info
+        if len(raw) > LARGE_BYTES:
+            asked = await desk.run(lambda: route.asked(reader.body(raw), path, key))
+            return await _answer(route, served, asked, large=True)
+        return await _answer(route, served, route.asked(reader.body(raw), path, key))
+
+    return handle
+
+
+def _query_handler(route: Route, served: Served) -> Handler:
+    reader = route.reader
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        if request.can_read_body and await read_body(request, served.limits):
+            raise invalid(
+                f"{route.method} takes its fields in the query string, but a body was sent"
+            )
+        query = request.query
+        given = {name: query.getall(name) for name in query}
+        key = request.headers.get("Idempotency-Key")
+        return await _answer(
+            route, served, route.asked(reader.query(given), request.match_info, key)
+        )
+
+    return handle
+
+
+async def _answer(
+    route: Route, served: Served, asked: q.Request, *, large: bool = False
+) -> web.Response:
+    desk = served.desk
+    if isinstance(asked, q.Write):
+        if route.kind is not None:
+            await _check_target(route, desk, asked)
+        reply = await desk.write(asked, large=large)
+        served.metrics.wrote(type(asked).__name__)
+        return web.Response(body=await desk.encoded(reply), headers=JSON)
+    if not isinstance(asked, q.Read):
+        return web.Response(body=await desk.store(asked), headers=JSON)
+    if route.kind is not None:
+        return web.Response(body=await desk.run(lambda: _one(route, desk, asked)), headers=JSON)
+    return web.Response(body=await desk.read(asked), headers=JSON)
+
+
+def _one(route: Route, desk: Desk, asked: q.Request) -> bytes:
+    """One item, that must be of the route's kind: a UUID does not say what it names."""
+    reply = desk.link.call(asked)
+    kind = _kind_of(reply)
+    if kind is not None and kind != route.kind:
+        assert route.kind is not None, "only such routes come here"
+        raise wrong_kind(str(getattr(asked, "id", "")), kind, route.kind)
+    return encode(reply)
+
+
+def _kind_of(reply: Reply) -> str | None:
+    if isinstance(reply, Shown):
+        return reply.item.kind
+    if isinstance(reply, Versions) and reply.versions:
+        return reply.versions[0].kind
+    return None
+
+
+async def _check_target(route: Route, desk: Desk, asked: q.Write) -> None:
+    """A command by UUID is for an item of the route's kind. Raises Problem.
+
+    What cannot be shown (forgotten for good, or not there) is left to the command to answer.
+    """
+    ids: tuple[str, ...] = getattr(asked, "ids", None) or (getattr(asked, "id", ""),)
+    if kind_of_id(ids[0]) is not None:
+        return
+    look = q.Get(container=asked.container, id=ids[0], include_forgotten=True)
+    try:
+        await desk.run(lambda: _one(route, desk, look))
+    except RewoundError as error:
+        if error.code not in ("not_found", "invalid_input"):
+            raise

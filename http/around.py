@@ -1,0 +1,67 @@
+"""What is served around the memory: health, figures, and descriptions of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aiohttp import web
+
+from rewound.http.asking import Desk, encode
+from rewound.http.docs_page import CONTENT_POLICY, home, page
+from rewound.http.gatekeeping import Doorstep, is_known
+from rewound.http.guarding import Handler
+from rewound.http.health import Prober, health_of
+from rewound.http.metrics import CONTENT_TYPE as METRICS_TYPE
+from rewound.http.metrics import Metrics
+from rewound.http.openapi import description
+from rewound.http.problems import JSON_HEADERS as JSON
+
+
+def around(
+    desk: Desk, door: Doorstep, metrics: Metrics, connections: Callable[[], int]
+) -> dict[str, Handler]:
+    """Path -> handler of a GET. `connections` counts the open ones."""
+    prober = Prober(desk)
+    described = encode(description())
+    documents = page()
+    html = {
+        **JSON,
+        "content-type": "text/html; charset=utf-8",
+        "content-security-policy": CONTENT_POLICY,
+    }
+
+    async def health(request: web.Request) -> web.StreamResponse:
+        probe = await prober.probe()
+        headers = request.headers
+        told = is_known(door, headers.get("Authorization"), headers.get("X-API-Key"))
+        found = health_of(probe, desk, told=told)
+        status = 503 if found.status == "failing" else 200
+        return web.Response(body=encode(found), status=status, headers=JSON)
+
+    async def figures(request: web.Request) -> web.StreamResponse:
+        probe = await prober.probe()
+        text = metrics.text(
+            probe.figures,
+            reads=desk.reads,
+            writes=desk.writes,
+            connections=connections(),
+        )
+        headers = {**JSON, "content-type": METRICS_TYPE}
+        return web.Response(body=text.encode(), headers=headers)
+
+    async def openapi(request: web.Request) -> web.StreamResponse:
+        return web.Response(body=described, headers=JSON)
+
+    async def docs(request: web.Request) -> web.StreamResponse:
+        return web.Response(body=documents, headers=html)
+
+    async def root(request: web.Request) -> web.StreamResponse:
+        return web.Response(body=encode(home()), headers=JSON)
+
+    return {
+        "/health": health,
+        "/metrics": figures,
+        "/openapi.json": openapi,
+        "/docs": docs,
+        "/": root,
+    }

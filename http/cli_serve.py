@@ -1,0 +1,128 @@
+"""The command `serve`: the store over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import sys
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from rewound.http.cli_base import Command, State, common_options, state_of
+from rewound.http.cli_errors import Refusal, Told
+
+if TYPE_CHECKING:
+    from rewound.http.config import Settings
+    from rewound.http.serving import Address
+    from rewound.memory.link import Link
+
+_GO_ON = frozenset({"store_busy", "conflict", "read_only"})
+"""Errors of taking over after which the store can still be reached through its owner."""
+
+
+class Serving(msgspec.Struct, frozen=True, kw_only=True, tag_field="reply", tag=True):
+    """The server answers at `address`. `owns` tells whether this process holds the store."""
+
+    address: str
+    data: str
+    owns: bool
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: object) -> None:
+    if value is not None and param.name is not None:
+        state_of(ctx).flags[param.name] = value
+
+
+@click.command("serve", cls=Command)
+@click.option(
+    "--host",
+    metavar="ADDRESS",
+    expose_value=False,
+    callback=_keep,
+    help="Address to listen on (setting `host`).",
+)
+@click.option(
+    "--port",
+    type=int,
+    expose_value=False,
+    callback=_keep,
+    help="Port to listen on, 0 for any free one (setting `port`).",
+)
+@common_options
+@click.pass_context
+def serve_command(ctx: click.Context) -> None:
+    """Serve the store over HTTP until stopped.
+
+    Other commands and programs go on working beside it. Without a key (REWOUND_API_KEY) it listens
+    on this machine only. Ends by Ctrl-C or SIGTERM, after what is under way.
+    """
+    state = state_of(ctx)
+    _run(state, state.settings)
+
+
+def _run(state: State, settings: Settings) -> None:
+    from rewound.http.config import models_of
+    from rewound.http.gatekeeping import check_bind, doorstep
+    from rewound.http.limits import MIB, Limits
+    from rewound.http.logs import log_to_stderr
+    from rewound.http.serving import address_of, bound, serve
+    from rewound.memory.link import Link
+
+    log_to_stderr("%(levelname)s %(message)s", level=logging.INFO)
+    try:
+        door = doorstep(settings.host, settings.allowed_hosts, settings.api_key)
+    except ValueError as error:
+        raise Refusal(f"allowed_hosts: {error}", field="allowed_hosts") from None
+    refusal = check_bind(
+        settings.host, has_key=door.key is not None, allow_open=settings.allow_open
+    )
+    if refusal is not None:
+        raise Refusal(refusal, field="host")
+    limits = Limits(body_bytes=settings.max_body_mb * MIB)
+    try:
+        sockets = bound(settings.host, settings.port, limits)
+    except OSError as error:
+        place = f"{settings.host} port {settings.port}"
+        raise Refusal(f"cannot listen on {place}: {error.strerror}", field="port") from None
+    address = address_of(sockets, settings.host)
+    link = Link(settings.data, models=models_of(settings))
+    try:
+        _take_over(link)
+        asyncio.run(
+            serve(
+                link,
+                sockets,
+                door,
+                limits,
+                id_prefix=secrets.token_hex(4),
+                answering=lambda: _tell(state, address, link),
+            )
+        )
+    finally:
+        link.close()
+        for one in sockets:
+            one.close()
+
+
+def _take_over(link: Link) -> None:
+    """Own the store, or go on as a client of whoever has it and cannot hand it over."""
+    try:
+        link.take_over()
+    except Exception as error:
+        if not isinstance(error, Told) or error.code not in _GO_ON:
+            raise
+        click.echo(f"note: {error.message}; serving as a client of that process", err=True)
+
+
+def _tell(state: State, address: Address, link: Link) -> None:
+    """One line on stdout, once a request would be answered."""
+    data = str(link.layout.data)
+    if state.settings.json:
+        serving = Serving(address=str(address), data=data, owns=link.owns)
+        click.echo(msgspec.json.encode(serving))
+    else:
+        click.echo(f"serving {data} on {address}")
+    sys.stdout.flush()

@@ -1,0 +1,130 @@
+"""Health: the store is asked something, and the answer decides, not that the server runs."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from rewound.http.asking import Desk
+from rewound.http.metrics import pending_of
+from rewound.memory import RewoundError
+from rewound.memory import requests as q
+from rewound.memory.replies import Figures, Found, Working
+
+Word = Literal["ok", "degraded", "failing"]
+
+FRESH_S = 5.0
+"""Figures of the whole store are asked for at most this often: they read every container."""
+
+_QUERY = "health"
+
+
+class Health(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`degraded`: reads are answered, but writes are not taken or meanings are not found.
+
+    `parts` (store, embedder, workers, pending, queues) only for who has the key.
+    """
+
+    status: Word
+    parts: dict[str, Any] = {}
+
+
+class Probe(NamedTuple):
+    """What one look at the store found. `code` tells why there are no `figures`."""
+
+    at: float
+    figures: Figures | None
+    working: Working | None = None
+    embedder: str = "unknown"
+    """`used`, `idle` (nothing to compare with), `failing` or `unknown`."""
+    code: str | None = None
+
+
+class Prober:
+    """Looks at the store, and keeps its figures for a moment."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._last = Probe(float("-inf"), None)
+
+    async def probe(self) -> Probe:
+        """Ask the store something now; its figures may be some seconds old."""
+        self._last = await self._desk.run(self._look)
+        return self._last
+
+    def _look(self) -> Probe:
+        last, now = self._last, time.monotonic()
+        fresh = last.figures is not None and now - last.at < FRESH_S
+        try:
+            figures = last.figures if fresh else self._figures()
+            working = last.working if fresh else self._working()
+            return Probe(last.at if fresh else now, figures, working, self._embedder(figures))
+        except RewoundError as error:
+            return Probe(now, None, code=error.code)
+
+    def _figures(self) -> Figures:
+        reply = self._desk.link.call(q.Stats(store=True))
+        assert isinstance(reply, Figures), "Stats is answered with Figures"
+        return reply
+
+    def _working(self) -> Working:
+        reply = self._desk.link.call(q.Workers())
+        assert isinstance(reply, Working), "Workers is answered with Working"
+        return reply
+
+    def _embedder(self, figures: Figures | None) -> str:
+        """A small search through all layers, in a container that there is."""
+        if figures is None or not figures.info:
+            return "idle"
+        try:
+            name = figures.info[0].name
+            found = self._desk.link.call(q.Search(container=name, query=_QUERY, limit=1))
+        except RewoundError as error:
+            if error.code == "not_found":
+                return "idle"  # the container has gone since
+            raise
+        assert isinstance(found, Found), "Search is answered with Found"
+        if any("embedder" in note for note in found.notes):
+            return "failing"
+        return "used" if any("meaning" in hit.signals for hit in found.hits) else "idle"
+
+
+def health_of(probe: Probe, desk: Desk, *, told: bool) -> Health:
+    """The status word, and the parts when they may be told."""
+    figures, working = probe.figures, probe.working
+    if figures is None:
+        status: Word = "failing"
+    elif figures.read_only is not None or probe.embedder == "failing":
+        status = "degraded"
+    else:
+        status = "ok"
+    if not told:
+        return Health(status=status)
+    store: dict[str, Any] = {"answers": figures is not None, "owned": desk.link.owns}
+    if figures is None:
+        store["code"] = probe.code
+    else:
+        store |= {
+            "read_only": figures.read_only,
+            "containers": figures.containers,
+            "events": figures.events,
+            "compaction": figures.compaction,
+        }
+    workers = working and {
+        "state": working.state,
+        "extractor": working.extractor,
+        "failed": working.failed,
+        "parked": working.parked,
+    }
+    return Health(
+        status=status,
+        parts={
+            "store": store,
+            "embedder": {"state": probe.embedder},
+            "workers": workers,
+            "pending": None if figures is None else pending_of(figures),
+            "queues": {"reads": desk.reads, "writes": desk.writes},
+        },
+    )

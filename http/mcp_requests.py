@@ -1,0 +1,109 @@
+"""From the arguments of an MCP tool, read and typed, to one request to the store."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rewound.http.mcp_arguments import BadArgument
+from rewound.http.mcp_fields import CONTEXT_BUDGET, LIST_LIMIT, SEARCH_LIMIT
+from rewound.memory import requests as q
+
+Arguments = Mapping[str, Any]
+
+_FILTERS = ("kinds", "tags", "metadata", "source", "since", "until")
+_HOLDS = ("said_at", "valid_from", "valid_to", "expires_at")
+_ONLY_NEW = ("kind", "subject", "attribute", "value", "caller_id")
+
+
+def remember(container: str, given: Arguments) -> q.Request:
+    if "updates" in given:
+        return _update(container, given)
+    if given.get("corrects"):
+        raise BadArgument("corrects needs updates: the id of the fact that was wrong", "corrects")
+    names = ("text", *_HOLDS, "kind", "subject", "attribute", "value", "tags", "metadata")
+    fact = q.NewFact(**_chosen(given, *names), id=given.get("caller_id"))
+    return q.Remember(container=container, facts=(fact,), scope=_scope(given))
+
+
+def _update(container: str, given: Arguments) -> q.Request:
+    for name in _ONLY_NEW:
+        if name in given:
+            raise BadArgument(
+                f"{name} cannot be given together with updates: a fact keeps its {name}", name
+            )
+    return q.Update(
+        container=container,
+        id=given["updates"],
+        add_tags=given.get("tags", ()),
+        scope=_scope(given),
+        **_chosen(given, "text", "corrects", *_HOLDS, "metadata"),
+    )
+
+
+def add_conversation(container: str, given: Arguments) -> q.Request:
+    messages = tuple(q.NewMessage(**message) for message in given["messages"])
+    chosen = _chosen(given, "conversation", "infer")
+    return q.AddMessages(container=container, messages=messages, scope=_scope(given), **chosen)
+
+
+def search(container: str, given: Arguments) -> q.Request:
+    return q.Search(
+        container=container,
+        limit=given.get("limit", SEARCH_LIMIT),
+        filters=_filters(given, "what"),
+        **_chosen(given, "query", "as_of", "valid_at", "include_superseded"),
+    )
+
+
+def context(container: str, given: Arguments) -> q.Request:
+    return q.Context(
+        container=container,
+        budget=given.get("budget", CONTEXT_BUDGET),
+        filters=_filters(given, "what"),
+        **_chosen(given, "query", "as_of", "valid_at"),
+    )
+
+
+def list_items(container: str, given: Arguments) -> q.Request:
+    names = ("what", "cursor", "as_of", "valid_at", "include_superseded", "include_forgotten")
+    return q.List(
+        container=container,
+        limit=given.get("limit", LIST_LIMIT),
+        filters=_filters(given),
+        **_chosen(given, *names),
+    )
+
+
+def history(container: str, given: Arguments) -> q.Request:
+    chosen = _chosen(given, "id", "as_of", "valid_at", "include_forgotten")
+    return q.History(container=container, **chosen)
+
+
+def forget(container: str, given: Arguments) -> q.Request:
+    if not given.get("ids") and "query" not in given:
+        raise BadArgument("ids is missing: name what to forget by ids, or by a query", "ids")
+    if given.get("ids") and "query" in given:
+        raise BadArgument("query cannot be given together with ids: give one of them", "query")
+    limit = given.get("limit", 1)
+    return q.Forget(
+        container=container, limit=limit, **_chosen(given, "ids", "query", "reason", "dry_run")
+    )
+
+
+def restore(container: str, given: Arguments) -> q.Request:
+    return q.Restore(container=container, ids=given["ids"])
+
+
+def undo(container: str, given: Arguments) -> q.Request:
+    return q.Undo(container=container, **_chosen(given, "id", "dry_run", "cascade"))
+
+
+def _chosen(given: Arguments, *names: str) -> dict[str, Any]:
+    return {name: given[name] for name in names if name in given}
+
+
+def _scope(given: Arguments) -> q.Scope:
+    return q.Scope(**given.get("scope", {}))
+
+
+def _filters(given: Arguments, *more: str) -> q.Filters:
+    return q.Filters(**_chosen(given, *_FILTERS, *more), scope=_scope(given))

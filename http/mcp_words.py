@@ -1,0 +1,128 @@
+"""What a reply says in a few lines of text, for models that do not read structured output.
+
+Lines begin with a date and end with an id, as those of `context` do.
+"""
+
+from rewound.http.words import counted, day, safe
+from rewound.memory import replies as r
+
+_EVENTS_SHOWN = 20
+
+
+def told(reply: r.Reply, tool: str) -> str:
+    """The text block that goes with the structured reply."""
+    match reply:
+        case r.Written():
+            lines = _written(reply)
+        case r.Found():
+            lines = [_hit(hit) for hit in reply.hits] or ["nothing was found"]
+        case r.Packed():
+            lines = [reply.text or "nothing relevant is remembered"]
+        case r.Page():
+            lines = _page(reply)
+        case r.Versions():
+            lines = _versions(reply)
+        case r.Forgot():
+            lines = _forgot(reply, tool)
+        case r.Undid():
+            lines = _undid(reply)
+        case _:
+            raise TypeError(f"no tool answers with {type(reply).__name__}")
+    notes: tuple[str, ...] = getattr(reply, "notes", ())
+    return safe("\n".join([*lines, *(f"note: {note}" for note in notes)]))
+
+
+def _written(reply: r.Written) -> list[str]:
+    return [_item(item) for item in reply.items]
+
+
+def _item(item: r.Item) -> str:
+    if item.status == "refused":
+        return f"refused {item.kind} {item.caller_id or ''}: {item.field}: {item.message}"
+    parts = [f"{item.status}: {item.kind} {item.id}"]
+    if item.event is not None:
+        parts.append(f"event {item.event}")
+    if item.facts:
+        parts.append(f"facts {', '.join(item.facts)}")
+    if item.pending:
+        parts.append("facts are still to be derived")
+    if item.current is not None and item.current != item.id:
+        parts.append(f"the current version is {item.current}")
+    return ", ".join(parts)
+
+
+def _line(when: str | None, text: str, *about: str | None) -> str:
+    date = f"[{day(when)}] " if when else ""
+    told_about = "; ".join(part for part in about if part)
+    body = text.strip().replace("\n", "\n  ")
+    return f"- {date}{body} ({told_about})"
+
+
+def _standing(standing: r.Standing | None) -> str | None:
+    if standing is None or standing.state == "current":
+        return None
+    since = f" {day(standing.at)}" if standing.at else ""
+    return f"{standing.state}{since}" + (f" by {standing.by}" if standing.by else "")
+
+
+def _hit(hit: r.Hit) -> str:
+    source = hit.sources[0] if hit.sources else None
+    when = hit.valid_from or (source.time if source else None)
+    return _line(when, hit.text, hit.id, _standing(hit.standing), _source(source))
+
+
+def _source(source: r.Source | None) -> str | None:
+    if source is None:
+        return None
+    named = source.title or source.conversation
+    parts = [f"from {source.id}", f"in {named}" if named else "", source.speaker or ""]
+    return ", ".join(part for part in parts if part)
+
+
+def _view(view: r.View) -> str:
+    when = view.valid_from or view.said_at or view.recorded_at
+    who = view.speaker or view.title
+    return _line(when, view.text, view.id, _standing(view.standing), who)
+
+
+def _page(reply: r.Page) -> list[str]:
+    if not reply.items:
+        return ["nothing is there"]
+    lines = [_view(item) for item in reply.items]
+    if reply.has_more:
+        shown = f"{len(reply.items)} of {counted(reply.total, 'item')} shown"
+        lines.append(f"{shown}; the next page: cursor {reply.cursor}")
+    return lines
+
+
+def _versions(reply: r.Versions) -> list[str]:
+    lines = [f"current: {reply.current or 'none'}", *(_view(view) for view in reply.versions)]
+    shown = reply.events[-_EVENTS_SHOWN:]
+    for event in shown:
+        undone = f", undone by {event.undone_by}" if event.undone_by else ""
+        lines.append(f"{event.recorded_at}: {event.type} ({event.id}{undone})")
+    if len(shown) < len(reply.events):
+        lines.append(f"{len(reply.events) - len(shown)} earlier events are left out here")
+    return lines
+
+
+def _forgot(reply: r.Forgot, tool: str) -> list[str]:
+    verb = "restored" if tool == "restore" else "forgot"
+    if reply.dry_run:
+        verb = "would restore" if tool == "restore" else "would forget"
+    events = f" (event {', '.join(reply.events)})" if reply.events else ""
+    lines = [f"{verb} {counted(reply.count, 'item')}{events}"]
+    return lines + [f"- {item.text or item.kind} ({item.id})" for item in reply.items]
+
+
+def _undid(reply: r.Undid) -> list[str]:
+    verb = "would undo" if reply.dry_run else "undid"
+    event = f" (event {reply.event})" if reply.event else ""
+    lines = [f"{verb} {counted(len(reply.dropped), 'event')}{event}"]
+    if reply.returned:
+        lines.append(f"{counted(len(reply.returned), 'event')} hold again")
+    if reply.dependents:
+        lines.append(f"taken back with it: {', '.join(reply.dependents)}")
+    return lines + [
+        f"- {change.change}: {change.text or change.view} ({change.id})" for change in reply.changes
+    ]

@@ -1,0 +1,109 @@
+"""Figures for Prometheus, in its text format: counters and histograms of the server's own work.
+
+Labels hold route templates, methods and statuses: never an id, a name or a text. The format is so
+small that it is written here; a client library would bring a registry and locks along.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator
+
+from rewound.memory.replies import Figures
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+UNMATCHED = ("other", "unmatched")
+"""Method and route of a request for a path that is not served."""
+
+Label = tuple[str, str]
+
+
+class Metrics:
+    """Counts on the loop's thread alone, so without locks."""
+
+    def __init__(self) -> None:
+        self._requests: defaultdict[tuple[str, str, int], int] = defaultdict(int)
+        self._buckets: defaultdict[Label, list[int]] = defaultdict(
+            lambda: [0] * (len(BUCKETS_S) + 1)
+        )
+        self._seconds: defaultdict[Label, float] = defaultdict(float)
+        self._writes: defaultdict[str, int] = defaultdict(int)
+
+    def count(self, method: str, route: str, status: int, seconds: float) -> None:
+        """One request that was answered."""
+        label = (method, route)
+        self._requests[(method, route, status)] += 1
+        self._buckets[label][bisect_left(BUCKETS_S, seconds)] += 1
+        self._seconds[label] += seconds
+
+    def wrote(self, command: str) -> None:
+        """One command that the store accepted."""
+        self._writes[command] += 1
+
+    def text(self, figures: Figures | None, *, reads: int, writes: int, connections: int) -> str:
+        """All of it. `figures` is of the store, None when it could not be asked."""
+        lines = [
+            *self._counted(),
+            *self._timed(),
+            *_family("rewound_writes_total", "counter", "Commands that the store accepted."),
+            *(
+                f"rewound_writes_total{_labels(command=command)} {count}"
+                for command, count in sorted(self._writes.items())
+            ),
+            *_gauge("rewound_http_reads_under_way", "Reads in threads or waiting.", reads),
+            *_gauge("rewound_http_writes_under_way", "Writes not answered yet.", writes),
+            *_gauge("rewound_http_connections", "Open connections.", connections),
+            *_gauge("rewound_up", "Whether the store answers.", int(figures is not None)),
+            *(() if figures is None else _stored(figures)),
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _counted(self) -> Iterator[str]:
+        name = "rewound_http_requests_total"
+        yield from _family(name, "counter", "Requests by route and status.")
+        for (method, route, status), count in sorted(self._requests.items()):
+            yield f"{name}{_labels(method=method, route=route, status=str(status))} {count}"
+
+    def _timed(self) -> Iterator[str]:
+        name = "rewound_http_request_seconds"
+        yield from _family(name, "histogram", "Time to answer, the reading of the body included.")
+        for (method, route), buckets in sorted(self._buckets.items()):
+            total = 0
+            for bound, count in zip((*BUCKETS_S, None), buckets, strict=True):
+                total += count
+                le = "+Inf" if bound is None else f"{bound:g}"
+                yield f"{name}_bucket{_labels(method=method, route=route, le=le)} {total}"
+            labels = _labels(method=method, route=route)
+            yield f"{name}_sum{labels} {self._seconds[(method, route)]:.6f}"
+            yield f"{name}_count{labels} {total}"
+
+
+def pending_of(figures: Figures) -> int:
+    """Sources whose facts are still to be derived, in all containers."""
+    return sum(info.counts.get("pending", 0) for info in figures.info)
+
+
+def _stored(figures: Figures) -> Iterator[str]:
+    yield from _gauge("rewound_jobs_pending", "Sources not derived from yet.", pending_of(figures))
+    yield from _gauge("rewound_containers", "Containers.", figures.containers)
+    yield from _gauge("rewound_events", "Events in the log.", figures.events)
+    yield from _family("rewound_store_bytes", "gauge", "Size on disk.")
+    yield f"rewound_store_bytes{_labels(part='log')} {figures.log_bytes}"
+    yield f"rewound_store_bytes{_labels(part='views')} {figures.view_bytes}"
+    read_only = int(figures.read_only is not None)
+    yield from _gauge("rewound_read_only", "Whether the store takes no writes.", read_only)
+
+
+def _family(name: str, kind: str, about: str) -> tuple[str, str]:
+    return f"# HELP {name} {about}", f"# TYPE {name} {kind}"
+
+
+def _gauge(name: str, about: str, value: int) -> tuple[str, str, str]:
+    return *_family(name, "gauge", about), f"{name} {value}"
+
+
+def _labels(**values: str) -> str:
+    """Label values of ours hold neither quotes nor backslashes nor line ends."""
+    return "{" + ",".join(f'{name}="{value}"' for name, value in values.items()) + "}"

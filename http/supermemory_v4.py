@@ -1,0 +1,238 @@
+"""The façade for programs that speak Supermemory's v4 API: POST /v4/memories and POST /v4/search.
+
+What their words are here:
+
+- a container tag is a container; a memory is a fact, remembered word for word; its id is shown as
+  a UUID, which every route of ours reads too; `isStatic` is the tag `static`;
+- `documentId` is the id of the group that the call wrote (`grp_…`): undo or forget it as one;
+- `similarity` is the hit's score, which joins words and meaning on a scale of 0 to about 1, held to
+  0..1; `threshold` is held against it, and is 0 when it is not given;
+- `filters` are equalities of metadata joined by AND; anything else is refused by name.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from aiohttp import web
+
+from rewound.http.asking import Desk, encode
+from rewound.http.decoding import FormReader
+from rewound.http.limits import Limits, json_body
+from rewound.http.problems import JSON_HEADERS, ErrorDetail, invalid
+from rewound.http.supermemory_filters import equalities
+from rewound.http.supermemory_hits import Include, Result, results
+from rewound.memory import RewoundError
+from rewound.memory import requests as q
+from rewound.memory.foreign_ids import made_at, uuid_of
+from rewound.memory.inputs import check
+from rewound.memory.replies import Found, Written
+
+PREFIX = "/v4/"
+STATIC = "static"
+
+_WHAT: dict[str, tuple[q.What, ...]] = {
+    "memories": ("fact",),
+    "documents": ("passage", "message"),
+    "hybrid": ("fact", "passage", "message"),
+}
+
+
+class Form(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Base of what clients send."""
+
+
+class NewMemory(Form, frozen=True, kw_only=True, rename="camel"):
+    """A statement to be remembered word for word."""
+
+    content: str
+    is_static: bool = False
+    metadata: dict[str, Any] | None = None
+
+
+class AddMemories(Form, frozen=True, kw_only=True, rename="camel"):
+    """POST /v4/memories."""
+
+    memories: Annotated[tuple[NewMemory, ...], msgspec.Meta(min_length=1, max_length=100)]
+    container_tag: str
+
+
+class SearchMemories(Form, frozen=True, kw_only=True, rename="camel"):
+    """POST /v4/search. `rerank` and `rewriteQuery` are taken, and change nothing."""
+
+    q: str
+    container_tag: str | None = None
+    container_tags: tuple[str, ...] | None = None
+    """The older spelling: exactly one."""
+    search_mode: Literal["memories", "hybrid", "documents"] = "memories"
+    limit: Annotated[int, msgspec.Meta(ge=1, le=100)] = 10
+    threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
+    rerank: bool = False
+    rewrite_query: bool = False
+    aggregate: bool = False
+    filepath: str | None = None
+    filters: dict[str, Any] | None = None
+    include: Include = Include()
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Base of what clients get."""
+
+
+class Memory(Reply, frozen=True, kw_only=True, rename="camel"):
+    id: str
+    memory: str
+    is_static: bool
+    created_at: str
+
+
+class Added(Reply, frozen=True, kw_only=True, rename="camel"):
+    """`documentId` names all that one call wrote."""
+
+    document_id: str
+    memories: tuple[Memory, ...]
+
+
+class Matches(Reply, frozen=True, kw_only=True, rename="camel"):
+    """`timing` in milliseconds; `total` counts the results."""
+
+    results: tuple[Result, ...]
+    timing: float
+    total: int
+
+
+class Failed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Any error of this façade. `details` names the field."""
+
+    error: str
+    details: str | None = None
+
+
+def told(detail: ErrorDetail) -> bytes:
+    """An error in this façade's words."""
+    details = detail.field if detail.field is not None else detail.code
+    return encode(Failed(error=detail.message, details=details))
+
+
+class Declared(NamedTuple):
+    """A route of this façade, as OpenAPI and the docs page tell it."""
+
+    path: str
+    summary: str
+    form: type[msgspec.Struct]
+    reply: type[msgspec.Struct]
+
+
+DECLARED = (
+    Declared("/v4/memories", "Remember statements word for word.", AddMemories, Added),
+    Declared("/v4/search", "Find memories, or chunks of what was sent.", SearchMemories, Matches),
+)
+
+# --- handlers
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def handlers(desk: Desk, limits: Limits) -> dict[str, Handler]:
+    """Path -> handler of a POST."""
+    adding, searching = FormReader(AddMemories), FormReader(SearchMemories)
+
+    async def add(request: web.Request) -> web.StreamResponse:
+        raw = await json_body(request, limits)
+        key = request.headers.get("Idempotency-Key")
+        sent, command = await desk.run(lambda: _command(adding.body(raw), key))
+        written = await desk.write(command)
+        assert isinstance(written, Written), "Remember is answered with Written"
+        return web.Response(body=encode(_added(sent, written)), headers=JSON_HEADERS)
+
+    async def search(request: web.Request) -> web.StreamResponse:
+        raw = await json_body(request, limits)
+        body = await desk.run(lambda: encode(_found(desk, searching.body(raw))))
+        return web.Response(body=body, headers=JSON_HEADERS)
+
+    return {"/v4/memories": add, "/v4/search": search}
+
+
+def _command(sent: AddMemories, key: str | None) -> tuple[AddMemories, q.Remember]:
+    """All or nothing: their reply has no place for a refused memory. Raises RewoundError."""
+    facts = tuple(
+        q.NewFact(
+            text=memory.content,
+            tags=(STATIC,) if memory.is_static else (),
+            metadata=memory.metadata or {},
+        )
+        for memory in sent.memories
+    )
+    command = q.Remember(container=sent.container_tag, facts=facts, infer=False, key=key)
+    try:
+        check(command)
+    except RewoundError as error:
+        raise invalid(_theirs(error.message), _theirs(error.field or "")) from None
+    return sent, command
+
+
+def _theirs(text: str) -> str:
+    """Names of fields as this façade has them."""
+    for ours, name in (("facts", "memories"), ("text", "content"), ("container", "containerTag")):
+        text = text.replace(ours, name)
+    return text
+
+
+def _added(sent: AddMemories, written: Written) -> Added:
+    memories: list[Memory] = []
+    for memory, item in zip(sent.memories, written.items, strict=True):
+        assert item.id is not None, "a fact that was remembered has an id"
+        memories.append(
+            Memory(
+                id=uuid_of(item.id),
+                memory=memory.content,
+                is_static=memory.is_static,
+                created_at=made_at(item.id),
+            )
+        )
+    assert written.group is not None, "what was written has a group"
+    return Added(document_id=written.group, memories=tuple(memories))
+
+
+def _found(desk: Desk, sent: SearchMemories) -> Matches:
+    started = time.perf_counter()
+    _check_supported(sent)
+    equal = equalities(sent.filters)
+    if equal is None:
+        return Matches(results=(), timing=0.0, total=0)
+    asked = q.Search(
+        container=_container(sent),
+        query=sent.q,
+        limit=sent.limit,
+        filters=q.Filters(what=_WHAT[sent.search_mode], metadata=equal),
+        include_forgotten=sent.include.forgotten_memories,
+    )
+    try:
+        found = desk.link.call(asked)
+    except RewoundError as error:
+        if error.code != "not_found":
+            raise
+        matched: tuple[Result, ...] = ()  # a tag that nothing was put under finds nothing
+    else:
+        assert isinstance(found, Found), "Search is answered with Found"
+        matched = results(desk.link, found, sent.include, sent.threshold)
+    elapsed_ms = (time.perf_counter() - started) * 1000
+    return Matches(results=matched, timing=round(elapsed_ms, 3), total=len(matched))
+
+
+def _container(sent: SearchMemories) -> str:
+    tags = [*(sent.container_tags or ()), *filter(None, [sent.container_tag])]
+    if len(set(tags)) != 1:
+        raise invalid("give exactly one containerTag", "containerTag")
+    return tags[0]
+
+
+def _check_supported(sent: SearchMemories) -> None:
+    """Raises Problem for what would change the answer and is not done here."""
+    if sent.aggregate:
+        raise invalid("aggregate is not done here: leave it out", "aggregate")
+    if sent.filepath is not None:
+        raise invalid("filepath is not a condition here: leave it out", "filepath")

@@ -1,0 +1,165 @@
+"""Who `she` and what `it` is, when the sentence before leaves one answer.
+
+Only the subject of the clause is resolved, only from the clause right before, and only when that
+names one person or one thing. Anything else cannot stand alone and is left out.
+"""
+
+import re
+
+from rewound.llm.english import DETERMINERS, Word, words_of
+from rewound.llm.speakers import Edit
+
+_SHE = frozenset(
+    "mother mom mum sister wife daughter aunt grandmother grandma niece girlfriend mrs ms queen "
+    "granddaughter stepmother woman girl lady".split()
+)
+_HE = frozenset(
+    "father dad brother husband son uncle grandfather grandpa nephew boyfriend mr king grandson "
+    "stepfather man boy".split()
+)
+_EITHER = frozenset(
+    "friend boss colleague coworker neighbor neighbour cousin partner teacher doctor manager "
+    "roommate "
+    "dentist therapist coach landlord dog cat puppy kitten baby kid child".split()
+)
+_PRONOUNS = {
+    "he": "he", "he's": "he", "he'll": "he", "he'd": "he", "his": "he",
+    "she": "she", "she's": "she", "she'll": "she", "she'd": "she", "her": "she",
+    "it": "it", "it's": "it", "it'll": "it", "it'd": "it", "its": "it",
+    "they": "they", "they're": "they", "they've": "they", "they'll": "they", "they'd": "they",
+    "their": "they", "theirs": "they",
+    "this": "this", "that": "this", "that's": "this", "that'd": "this", "that'll": "this",
+    "these": "this", "those": "this",
+}  # fmt: skip
+_WEATHER = re.compile(
+    r"it(?:'s| is| was| has been)? (?:\w+ly )?(?:rain|snow|sunny|cloudy|hot|cold|windy|freez)", re.I
+)
+_DEMONSTRATIVE_NOUN = re.compile(
+    r"(?:this|that|these|those) (?:week|month|year|morning|evening|afternoon|weekend|summer"
+    r"|winter|spring|autumn|friday|monday|tuesday|wednesday|thursday|saturday|sunday)\b",
+    re.I,
+)
+# A thing that a clause brings in at its end: a new camera.
+_THING = re.compile(
+    r"\ban? (?P<noun>(?:(?!own\b)[a-z-]+ )?[a-z-]{2,20})"
+    r"(?=$|[,.!;]| (?:in|on|at|from|last|yesterday|today|called|named)\b)"
+)
+_MERE_PRAISE = re.compile(
+    r"(?:it|they|he|she|this)(?:['’](?:s|re)| is| are| was| were)(?: (?:so|really|very|such|gonna"
+    r"|going to|just|be"
+    r"|an?|quite|pretty|truly|absolutely|super))*(?: (?:great|good|nice|awesome|amazing|cool|fun"
+    r"|wonderful"
+    r"|beautiful|lovely|fantastic|incredible|gorgeous|perfect|hard|tough|worth|important|crazy"
+    r"|worthwhile))\b",
+    re.I,
+)
+_NOT_THINGS = frozenset("day week month year morning evening lot bit time while way".split())
+_NOWHERE = Edit(0, 0, "")
+
+
+class Antecedents:
+    """What the clause before was about."""
+
+    def __init__(self) -> None:
+        self.person: str | None = None
+        self.gender = ""
+        self.thing: str | None = None
+        self.group: str | None = None
+
+    def forget(self) -> None:
+        """The clause before was not understood, so nothing can be said of it."""
+        self.person = self.thing = self.group = None
+
+    def resolve(self, text: str, words: list[Word]) -> Edit | None:
+        """The edit that puts the name in the subject's place, one of no width where none is
+        needed, or None when the subject cannot be resolved."""
+        first = words[0]
+        kind = _PRONOUNS.get(first.low)
+        if kind is None or _WEATHER.match(text) or _DEMONSTRATIVE_NOUN.match(text):
+            return _NOWHERE if not self._dangling(words) else None
+        name = self._named(kind)
+        if name is None or _MERE_PRAISE.match(text) or first.low.endswith(("'ll", "'d", "'ve")):
+            return None
+        if first.low in ("his", "her", "its", "their"):
+            return Edit(first.start, first.end, f"{name}'s")
+        if first.low.endswith("'re"):
+            return Edit(first.start, first.end, f"{name} are")
+        if first.low.endswith("'s"):
+            participle = len(words) > 1 and words[1].low in ("been", "got", "had", "gone")
+            return Edit(first.start, first.end, f"{name} {'has' if participle else 'is'}")
+        return Edit(first.start, first.end, name)
+
+    def _dangling(self, words: list[Word]) -> bool:
+        """A pronoun close behind an opening such as `Then she …`."""
+        heads = [word.low for word in words[:3]]
+        return (
+            len(heads) > 1
+            and heads[0] in ("then", "now", "later", "also", "today", "yesterday")
+            and heads[1] in ("he", "she", "they", "it")
+        )
+
+    def _named(self, kind: str) -> str | None:
+        if kind in ("he", "she") and self.person and self.gender in (kind, "either"):
+            return self.person
+        return {"it": self.thing, "they": self.group}.get(kind)
+
+    def note(self, text: str, words: list[Word], verb: int, shown: str) -> None:
+        """Remember what a clause was about. `shown` is its finished text."""
+        if words[0].low in _PRONOUNS:
+            return  # Still the same.
+        self.forget()
+        finished = words_of(shown)
+        things = [found["noun"] for found in _THING.finditer(text)]
+        people = [noun for noun in things if _gender(noun)]
+        if len(people) == 1 and not words[0].text[0].isupper():
+            return
+        self._note_subject(finished, text, words, verb, shown)
+        if self.person is None and len(things) == 1 and not people:
+            noun = things[0].split()[-1]
+            if noun not in _NOT_THINGS:
+                self.thing = f"the {things[0]}"
+
+    def _note_subject(
+        self, finished: list[Word], text: str, words: list[Word], verb: int, shown: str
+    ) -> None:
+        if verb < 1 or words[0].low in ("i", "we", "there", "you"):
+            return
+        lows = [word.low for word in words[:verb]]
+        if "i" in lows or len(lows) > 4:
+            return
+        owner = next((word for word in finished if word.text.endswith("'s")), None)
+        if "and" in lows or (lows[-1].endswith("s") and lows[0] in ("my", "our", "the")):
+            self.group = _named_subject(lows, owner, text, words, verb, shown)
+            return
+        gender = next((_gender(low) for low in lows if _gender(low)), "")
+        capital = words[0].low not in DETERMINERS and words[0].text[0].isupper() and verb <= 2
+        subject = _named_subject(lows, owner, text, words, verb, shown)
+        if gender or capital:
+            name = re.search(r"[A-Z]\w+$", subject or "")
+            self.person = name[0] if name and lows[0] in ("my", "our") else subject
+            self.gender = gender or "either"
+        elif lows[0] in ("my", "our", "the"):
+            self.thing = subject
+
+
+def _named_subject(
+    lows: list[str], owner: Word | None, text: str, words: list[Word], verb: int, shown: str
+) -> str | None:
+    """The subject of a clause as its finished text says it."""
+    subject = text[words[0].start : words[verb - 1].end]
+    if not {"my", "our"} & set(lows):
+        return subject[0].lower() + subject[1:] if lows[0] == "the" else subject
+    if owner is None or lows[0] not in ("my", "our") or lows.count("my") + lows.count("our") > 1:
+        return None
+    return f"{shown[: owner.end]}{text[words[0].end : words[verb - 1].end]}"
+
+
+def _gender(phrase: str) -> str:
+    for word in phrase.split():
+        if word in _SHE:
+            return "she"
+        if word in _HE:
+            return "he"
+        if word in _EITHER:
+            return "either"
+    return ""

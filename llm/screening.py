@@ -1,0 +1,155 @@
+"""Which lines of a text are its writer's own prose, and which were pasted, quoted or generated.
+
+Recalled memories that a client put into a prompt come back as messages. Read again as news they
+would confirm themselves, so everything that looks like one is left out, with code, logs, tables,
+headings and what others said.
+"""
+
+import re
+from collections.abc import Iterator
+
+from rewound.llm.extraction import Media
+from rewound.llm.sentences import Span
+
+_FENCE = re.compile(r"\s{0,8}(?:```|~~~)")
+_BULLET = re.compile(r"\s{0,40}(?:[-*+•‣]|\(?\d{1,3}[.)]|[a-z]\))\s{1,8}(?:\[[ xX]\]\s{1,4})?")
+_TAG = re.compile(
+    r"\s{0,40}<\s?(?P<close>/)?\s?(?P<name>(?:\w{1,20}[-_])?(?:memor(?:y|ies)|recall(?:ed)?|facts?"
+    r"|context|system|documents?|history|knowledge|search[-_]results?|tool[-_]results?)"
+    r"(?:[-_]\w{1,20})?)\b[^>\n]{0,200}>",
+    re.I,
+)
+_MEMORY_HEAD = re.compile(
+    r"\s{0,40}[#*_\[(]{0,6}\s?(?:(?:here(?:['’]s| is) )?what (?:i|you|we) (?:remember|recall|know"
+    r"|have stored)\b[^:\n]{0,80}:|(?:here (?:are|is) )?(?:(?:some|the|your|my|all|these|a few) )?"
+    r"(?:(?:relevant|retrieved|recalled|stored|past|previous|prior|saved|known|long[- ]term|related"
+    r"|user'?s?|existing|recent|important|background|following) ){0,3}"
+    r"(?:memor(?:y|ies)|recollections|facts|context|knowledge|conversation history)"
+    r"(?: (?:about|from|of|for|on|i have|we have|found|stored|retrieved|that)\b[^:\n]{0,80})?"
+    r"\s?[\])*_]{0,6}\s?:)",
+    re.I,
+)
+_OWN_LINE = re.compile(
+    r"\s{0,40}[-*•]?\s{0,4}\[\d{4}-\d\d(?:-\d\d)?[^\]\n]{0,40}\]|[^\n]{0,4000}?\b(?:fact|mem"
+    r"|passage)_"
+    r"[0-9A-Za-z]{6,}"
+)
+_LOG = re.compile(
+    r"\s{0,40}(?:"
+    r"[\[(]?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d[\],. ]"
+    r"|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\s{1,2}\d{1,2} \d\d:\d\d:\d\d"
+    r"|[\[(]?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|TRACE|FATAL|CRITICAL|NOTICE)[\])]?[\s:]"
+    r"|Traceback \(|File \"|\w{1,40}(?:Error|Exception): |at [\w.$]{1,80}\("
+    r"|[$%❯] ?\w|>>> |\.\.\. |[\w.-]{1,40}@[\w.-]{1,40}:|diff --git|@@ -|\d{1,3}(?:\.\d{1,3}){3} - "
+    r"|(?:GET|POST|PUT|DELETE|PATCH) /)"
+)
+_CODE = re.compile(
+    r"[;{}]\s{0,8}$|^\s{0,40}(?:def|class|import|from|const|let|var|function|public|private|return"
+    r"|if|for|while|#include|fn|func|SELECT|INSERT|UPDATE|CREATE|DROP|sudo|pip|npm|git|apt|docker"
+    r"|curl|export)\b[^.!?\n]{0,400}(?:[(){}=;<>]|::|->| -{1,2}\w|/\w)|\w\(\)|=>|\s[!=]==?\s"
+    r"|^\s{0,40}[\w.\[\]]{1,40}\s?[+*/-]?=\s?\S"
+)
+_MARKUP = re.compile(
+    r"\s{0,40}(?:\||<[!/?\w][^>\n]{0,400}>\s{0,8}$|[-=*_]{3,}\s{0,8}$|[\[{}\]],?\s{0,8}$|\{|\["
+    r"(?:\"|\{|\d+,)|\"[^\"\n]{1,80}\"\s?:|!?\[[^\]\n]{0,200}\]\([^)\n]{0,400}\)\s{0,8}$"
+    r"|https?://\S{1,2000}\s{0,8}$|\[\^?\w{1,20}\]:|---|>|[\w-]{1,40}:$)"
+)
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s")
+_OTHERS = re.compile(
+    r"\s{0,40}\**(?:assistant|system|tool|function|ai|bot|chatbot|model)\**\s?:", re.I
+)
+_TURN = re.compile(r"\s{0,40}\**[A-Z][\w'’-]{0,30}(?: [A-Z][\w'’-]{0,30})?\**\s?:\**\s")
+_FIRST_PERSON = re.compile(r"\b(?:I|me|my|mine|I['’](?:m|ve|ll|d))\b")
+_REPLY_HEAD = re.compile(
+    r"\s{0,8}(?:On .{4,120} wrote:|-{2,}\s?(?:Original|Forwarded) [Mm]essage|(?:From|Sent|To"
+    r"|Subject"
+    r"|Cc): )"
+)
+_JSON_ENDS = {"{": "}", "[": "]"}
+# Words that may stand before a colon without being someone's name.
+LABELS = frozenset(
+    "update note fyi ps edit btw reminder final correction news remember info important fact tl;dr "
+    "tldr nb heads-up".split()
+)
+
+
+def prose(text: str, media: Media) -> Iterator[Span]:
+    """Stretches of lines that are the writer's own sentences, in order; list marks are left out.
+
+    Each item of a list is a stretch; the lines of a paragraph are one together.
+    """
+    if media in ("code", "json") or _is_json(text):
+        return
+    open_start = -1
+    end = 0
+    for start, stop, own in _lines(text):
+        bullet = _BULLET.match(text, start, stop) if own else None
+        if open_start >= 0 and (not own or bullet):
+            yield Span(open_start, end)
+            open_start = -1
+        if own and open_start < 0:
+            open_start = bullet.end() if bullet else start
+        end = stop
+    if open_start >= 0:
+        yield Span(open_start, end)
+
+
+def _is_json(text: str) -> bool:
+    bare = text.strip()
+    return len(bare) > 1 and _JSON_ENDS.get(bare[0]) == bare[-1]
+
+
+def _lines(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Each line with whether it is prose of the writer's own. One pass."""
+    start, size = 0, len(text)
+    fenced = quoted = replied = False
+    inside = ""
+    while start < size:
+        stop = text.find("\n", start)
+        stop = size if stop < 0 else stop
+        own = False
+        tag = _TAG.search(text, start, min(stop, start + 2000)) if "<" in text[start:stop] else None
+        if _FENCE.match(text, start, stop):
+            fenced = not fenced
+        elif inside:
+            if tag and tag["close"] and tag["name"].lower() == inside:
+                inside = ""
+        elif tag and not tag["close"]:
+            name = tag["name"].lower()
+            inside = (
+                "" if re.search(rf"</\s?{re.escape(name)}\s?>", text[start:stop], re.I) else name
+            )
+        elif fenced or tag:
+            own = False
+        elif start == stop or text[start:stop].isspace():
+            quoted = False
+        elif quoted or replied:
+            own = False
+        elif _MEMORY_HEAD.match(text, start, stop):
+            quoted = True
+        elif _REPLY_HEAD.match(text, start, stop):
+            replied = True
+        else:
+            own = is_prose(text[start:stop])
+        yield start, stop, own
+        start = stop + 1
+
+
+_SUSPECT = re.compile(r"[|<>{}\[\]()=;#$%@:\"*_/❯-]|\d\d:\d\d|\b[A-Z]{4,}\b")
+
+
+def is_prose(line: str) -> bool:
+    """Whether one line reads as sentences of its writer's own."""
+    if not _SUSPECT.search(line):
+        return True
+    for pattern in (_OWN_LINE, _LOG, _MARKUP, _HEADING, _OTHERS):
+        if pattern.match(line):
+            return False
+    bullet = _BULLET.match(line)
+    bare = line[bullet.end() :] if bullet else line
+    if _MARKUP.match(bare) or _CODE.search(bare) or line.count("|") > 1:
+        return False
+    turn = _TURN.match(line)
+    if turn is None or not _FIRST_PERSON.search(line):
+        return True
+    return line[: turn.end()].strip(" *:").lower() in LABELS

@@ -1,0 +1,202 @@
+"""The duty that draws facts from what was sent.
+
+A step reads some sources in one snapshot, closes that, lets the extractor work, and hands all that
+came of it to the writer at once, so that it makes one group of many. Each source is recorded by
+itself, as a whole: facts and that its texts have been read, or that it failed and when it is tried
+again. What changed in the meantime (forgotten, undone, read by somebody else) makes the writer
+refuse it; then it is looked at anew.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
+
+from rewound.eventlog import events as e
+from rewound.eventlog.errors import Conflict, NotFound
+from rewound.eventlog.ids import ContainerId, Ref
+from rewound.eventlog.log import Draft, Recorded
+from rewound.llm.extraction import ExtractionFailed, Extractor
+from rewound.memory import drawing, sources
+from rewound.memory.applying import Applied
+from rewound.memory.backlog import Backlog, Entry
+from rewound.memory.deciding import Record
+from rewound.memory.link import FACTS
+from rewound.memory.sources import Source
+from rewound.projections.jobs import JobState
+
+if TYPE_CHECKING:
+    from rewound.memory.engine import Engine
+    from rewound.projections.views import ViewReader
+
+NAME = "drawing facts"
+SOURCES_MAX = 32
+"""Sources read in one step, and so recorded with one or two commits. A person's command waits
+behind them at most: some 20 ms."""
+
+CHARS_MAX = 200_000
+"""Characters read in one step; of a longer document the rest follows in the next."""
+
+TRIES_MAX = 5
+"""After so many a source is parked: it is tried again when a person asks for it."""
+
+RETRY_S = (10.0, 6 * 3_600.0)
+"""How long after the first failure it is tried again, and at most; four times longer each time."""
+
+_REFUSED_S = (1.0, 600.0)  # the same for what the writer refuses, from the second time on
+
+_log = logging.getLogger(__name__)
+
+
+class Extracting:
+    """Draws facts for one open store. `make` gives the extractor when the first text is there."""
+
+    name = FACTS
+    short = False
+
+    def __init__(self, engine: Engine, make: Callable[[], Extractor | None]) -> None:
+        self._engine = engine
+        self._make = make
+        self._extractor: Extractor | None = None
+        self._backlog = Backlog()
+        self._refused: dict[tuple[ContainerId, Ref], int] = {}
+
+    @property
+    def extractor(self) -> str | None:
+        """The name of the extractor, once it was needed."""
+        return None if self._extractor is None else self._extractor.name
+
+    def notice(self, recorded: Sequence[Recorded]) -> bool:
+        return self._backlog.notice(recorded)
+
+    def step(self) -> float | None:
+        engine = self._engine
+        with engine.reading() as views:
+            self._backlog.look(views)
+            batch = self._backlog.batch(SOURCES_MAX, engine.clock.now_us())
+            read = self._read(views, batch)
+        if read:
+            self._draw(read)
+        return self._backlog.rest_s(engine.clock.now_us())
+
+    # --- reading
+
+    def _read(self, views: ViewReader, batch: Sequence[Entry]) -> list[tuple[Entry, Source]]:
+        """What there is to read of them, as far as one step goes."""
+        found: list[tuple[Entry, Source]] = []
+        left = CHARS_MAX
+        for entry in batch:
+            if left <= 0:
+                break
+            source = self._read_one(views, entry, left)
+            if source is None:
+                continue
+            found.append((entry, source))
+            left -= source.chars()
+        return found
+
+    def _read_one(self, views: ViewReader, entry: Entry, chars_max: int) -> Source | None:
+        view = views.container(entry.container)
+        job = view.job(entry.ref)
+        if job is None or job.state is JobState.PARKED or view.hidden(entry.ref) is not None:
+            self._backlog.drop(entry)
+            return None
+        if job.state is JobState.FAILED and (job.retry_at or 0) > self._engine.clock.now_us():
+            self._backlog.postpone(entry, job.retry_at or 0)
+            return None
+        source = sources.read(view, entry.ref, job, chars_max)
+        if source is None:
+            self._backlog.drop(entry)
+        return source
+
+    # --- drawing
+
+    def _draw(self, read: Sequence[tuple[Entry, Source]]) -> None:
+        """Draw from each and record it; raises what keeps the store from recording anything."""
+        extractor = self._ready()
+        sent: list[tuple[Entry, Source, Future[Applied]]] = []
+        for entry, source in read:
+            if self._engine.closing:
+                break  # what is left is found pending by the next owner
+            drafts = self._drafts(extractor, source)
+            record = Record(source.container, tuple(drafts))
+            sent.append((entry, source, self._engine.submit_record(record)))
+        trouble: Exception | None = None
+        for entry, source, done in sent:
+            error = done.exception()
+            if error is None:
+                self._recorded(entry, source, done.result().recorded)
+            elif isinstance(error, Conflict | NotFound):
+                self._refuse(entry)
+            elif isinstance(error, Exception):
+                trouble = trouble or error
+            else:
+                raise error
+        if trouble is not None:
+            raise trouble
+
+    def _ready(self) -> Extractor:
+        """The extractor, made when it is first needed; from then on the store tells its name."""
+        if self._extractor is None:
+            self._extractor = self._make()
+            assert self._extractor is not None, "there is no duty without an extractor"
+            self._engine.extractor = self._extractor.name
+        return self._extractor
+
+    def _drafts(self, extractor: Extractor, source: Source) -> list[Draft]:
+        """The events that tell what came of a source."""
+        ids = self._engine.ids
+        try:
+            said = source.said()
+            drawn = extractor.extract(said) if said else []
+            return drawing.drafts(source, drawn, extractor.name, ids)
+        except ExtractionFailed as failed:
+            detail = str(failed)
+        except Exception as error:
+            # A mistake of ours about one text must not keep all others waiting. Its message may
+            # quote the text, its type cannot.
+            detail = f"the extractor ended with {type(error).__name__}"
+            _log.warning("%s ended with %s on %s", extractor.name, type(error).__name__, source.ref)
+        return [
+            drawing.failure(
+                source,
+                extractor.name,
+                ids,
+                why=e.Why.MALFORMED,
+                detail=detail,
+                retry_at=self._retry_at(source.attempts + 1),
+            )
+        ]
+
+    def _retry_at(self, attempt: int) -> int | None:
+        """µs; None when it has been tried often enough."""
+        if attempt >= TRIES_MAX:
+            return None
+        delay_s: float = min(RETRY_S[0] * 4 ** (attempt - 1), RETRY_S[1])
+        spread = 1 + self._engine.ids.salt()[0] / 1024  # so that what failed together parts
+        return self._engine.clock.now_us() + round(delay_s * spread * 1_000_000)
+
+    # --- what became of it
+
+    def _recorded(self, entry: Entry, source: Source, recorded: Sequence[Recorded]) -> None:
+        self._refused.pop((entry.container, entry.ref), None)
+        for each in recorded:
+            if isinstance(each.event, e.ExtractionFailed):
+                if each.event.retry_at is not None:
+                    self._backlog.postpone(entry, each.event.retry_at)
+                else:
+                    self._backlog.drop(entry)
+                return
+        if source.whole:
+            self._backlog.drop(entry)
+
+    def _refuse(self, entry: Entry) -> None:
+        """Read it anew: at once the first time, then ever later."""
+        key = (entry.container, entry.ref)
+        times = self._refused[key] = self._refused.get(key, 0) + 1
+        if times > 1:
+            delay_s = min(_REFUSED_S[0] * 2 ** (times - 2), _REFUSED_S[1])
+            now_us = self._engine.clock.now_us()
+            self._backlog.postpone(entry, now_us + round(delay_s * 1_000_000))

@@ -1,0 +1,104 @@
+"""The meaning of a query: its vector, made by the embedder that is set, remembered for a while."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rewound.llm.embedding import Embedder, EmbeddingFailed, Vectors, checked
+
+if TYPE_CHECKING:
+    from rewound.projections.vectors import Query
+
+QUERIES_MAX = 512
+"""Vectors of queries that are kept: agents ask the same more than once."""
+
+QUERY_CHARS_MAX = 4_000
+"""A model reads some hundreds of words: what lies behind costs time and changes nothing."""
+
+_PAUSE_S = 30.0
+"""So long after a failure the embedder is left alone, and words answer."""
+
+_log = logging.getLogger(__name__)
+
+
+class Meaning:
+    """Queries into vectors. Safe for any number of threads; without an embedder it is silent."""
+
+    def __init__(self, embedder: Embedder | None) -> None:
+        self.embedder = embedder
+        self._kept: OrderedDict[str, Query] = OrderedDict()
+        self._guard = threading.Lock()
+        self._failed: str | None = None
+        self._again_at = 0.0
+
+    @property
+    def model(self) -> str:
+        """The embedder's name, "" without one."""
+        return "" if self.embedder is None else self.embedder.name
+
+    @property
+    def trouble(self) -> str | None:
+        """Why there is no vector to be had now, when an embedder is set."""
+        if self._failed is None or time.monotonic() >= self._again_at:
+            return None
+        return f"answered by words alone, since the embedder failed: {self._failed}"
+
+    def of(self, query: str) -> Query | None:
+        """The query's vector; None without an embedder, or while it fails (`trouble` says why)."""
+        embedder = self.embedder
+        if embedder is None or self.trouble is not None:
+            return None
+        with self._guard:
+            known = self._kept.get(query)
+            if known is not None:
+                self._kept.move_to_end(query)
+                return known
+        from rewound.projections.vectors import query_of
+
+        try:
+            vector = self.embed([query[:QUERY_CHARS_MAX]])[0]
+        except EmbeddingFailed as error:
+            self.failed(error)
+            return None
+        made = query_of(vector, embedder.name)
+        with self._guard:
+            self._kept[query] = made
+            while len(self._kept) > QUERIES_MAX:
+                self._kept.popitem(last=False)
+        return made
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Unit vectors of the texts. Raises EmbeddingFailed, whatever the embedder raises or gives.
+
+        There must be one.
+        """
+        assert self.embedder is not None
+        try:
+            return checked(self.embedder.embed(texts), len(texts), self.embedder.dimensions)
+        except EmbeddingFailed:
+            raise
+        except Exception as error:  # a model may fail in any way: its texts are found by words
+            raise EmbeddingFailed(f"it ended with {type(error).__name__}") from error
+
+    def failed(self, error: EmbeddingFailed) -> None:
+        """Leave the embedder alone for a while."""
+        self._failed, self._again_at = str(error), time.monotonic() + _PAUSE_S
+        _log.warning("the embedder failed: %s", error)
+
+    def forget(self) -> None:
+        """Let go of remembered queries (an erase leaves nothing behind in memory)."""
+        with self._guard:
+            self._kept.clear()
+
+
+def changed_model(kept: str, wanted: str) -> str:
+    """What to say where vectors are another model's than the one that is set."""
+    return (
+        f"answered by words alone: the vectors here were made by {kept}, and the embedder that is "
+        f"set is {wanted}; `rewound reembed` makes them anew"
+    )

@@ -1,0 +1,263 @@
+"""The v4 façade: its words in ours, and ours in its own."""
+
+import asyncio
+import json
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from rewound.http.app import SERVED, application
+from rewound.http.gatekeeping import doorstep
+from rewound.http.limits import Limits
+from rewound.http.problems import Problem
+from rewound.http.supermemory_filters import equalities
+from rewound.http.supermemory_hits import similarity
+from rewound.memory import requests as q
+from rewound.memory.foreign_ids import kind_of_id, made_at, uuid_of
+from rewound.memory.link import Link
+from rewound.memory.replies import Page, Shown
+
+FACT = "fact_01m8mhpgnme00b5bajg62mjkf3"
+
+
+@pytest.fixture
+def link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Link]:
+    monkeypatch.setenv("REWOUND_EMBEDDER", "none")
+    monkeypatch.setenv("REWOUND_EXTRACTOR", "none")
+    opened = Link(tmp_path / "store")
+    opened.take_over()
+    yield opened
+    opened.close()
+
+
+def posted(link: Link, *requests: tuple[str, Any]) -> list[tuple[int, Any]]:
+    """Status and body for each request, by one server."""
+
+    async def ask() -> list[tuple[int, Any]]:
+        door = doorstep("127.0.0.1", None, None)
+        app = application(link, door, Limits(), id_prefix="t")
+        app.on_cleanup.append(close)
+        async with TestClient(TestServer(app)) as client:
+            answers = []
+            for path, body in requests:
+                response = await client.post(path, data=json.dumps(body))
+                answers.append((response.status, await response.json()))
+            return answers
+
+    async def close(app: web.Application) -> None:
+        await asyncio.to_thread(app[SERVED].desk.close)
+
+    return asyncio.run(ask())
+
+
+def add(*contents: str, tag: str = "nina", **more: Any) -> tuple[str, Any]:
+    memories = [{"content": content, **more} for content in contents]
+    return "/v4/memories", {"memories": memories, "containerTag": tag}
+
+
+def search(query: str, tag: str = "nina", **more: Any) -> tuple[str, Any]:
+    return "/v4/search", {"q": query, "containerTag": tag, **more}
+
+
+def test_what_is_added_is_a_fact_of_the_container_under_the_same_bits(
+    link: Link, tmp_path: Path
+) -> None:
+    ((status, added),) = posted(
+        link, add("Nina works at Orbit Labs.", isStatic=True, metadata={"n": 3})
+    )
+    assert status == 200
+    (memory,) = added["memories"]
+    assert memory["memory"] == "Nina works at Orbit Labs." and memory["isStatic"] is True
+    again = Link(tmp_path / "store")
+    try:
+        shown = again.call(q.Get(container="nina", id=memory["id"]))
+        assert isinstance(shown, Shown)
+        assert uuid_of(shown.item.id) == memory["id"]
+        assert (shown.item.tags, shown.item.metadata) == (("static",), {"n": 3})
+        assert shown.item.fact_kind == "fact"
+        again.call(q.Undo(container="nina", id=added["documentId"]))
+        left = again.call(q.List(container="nina"))
+        assert isinstance(left, Page) and left.items == ()
+    finally:
+        again.close()
+
+
+def test_one_bad_memory_keeps_all_out(link: Link) -> None:
+    answers = posted(link, add("Good.", " "), add("Good."), search("good"))
+    (status, error), (_, added), (_, found) = answers
+    assert status == 400
+    assert set(error) == {"error", "details"}
+    assert error["details"] == "memories[1].content"
+    assert [each["memory"] for each in found["results"]] == ["Good."]
+    assert len(added["memories"]) == 1
+
+
+def test_results_are_memories_chunks_or_both(link: Link) -> None:
+    link.call(
+        q.Ingest(container="nina", documents=(q.NewDocument(text="Figs grow.", title="Figs"),))
+    )
+    answers = posted(
+        link,
+        add("Omar likes figs."),
+        search("figs"),
+        search("figs", searchMode="documents", include={"documents": True, "chunks": True}),
+        search("figs", searchMode="hybrid"),
+        search("figs", searchMode="hybrid", limit=1),
+    )
+    _, memories, chunks, hybrid, one = (body for _, body in answers)
+    assert [each["memory"] for each in memories["results"]] == ["Omar likes figs."]
+    (chunk,) = chunks["results"]
+    assert "memory" not in chunk and chunk["chunk"] == "Figs grow."
+    (document,) = chunk["documents"]
+    assert document["title"] == "Figs"
+    assert [each["content"] for each in chunk["chunks"]] == ["Figs grow."]
+    assert chunk["chunks"][0]["documentId"] == document["id"]
+    assert hybrid["total"] == len(hybrid["results"]) == 2
+    assert one["results"] == hybrid["results"][:1]
+
+
+def test_versions_are_told_and_their_relatives_when_asked(link: Link) -> None:
+    first = link.call(
+        q.Remember(container="nina", facts=(q.NewFact(text="Nina works at Orbit Labs."),))
+    )
+    old = first.items[0].id  # type: ignore[attr-defined]
+    link.call(q.Update(container="nina", id=old, text="Nina works at Harbor Foods."))
+    answers = posted(
+        link,
+        search("Nina works"),
+        search("Nina works", include={"relatedMemories": True, "summaries": True}),
+    )
+    (_, plain), (_, told) = answers
+    (result,) = plain["results"]
+    assert result["memory"] == "Nina works at Harbor Foods."
+    assert (result["version"], result["rootMemoryId"]) == (2, uuid_of(old))
+    assert "context" not in result
+    (parent,) = told["results"][0]["context"]["parents"]
+    assert (parent["memory"], parent["version"]) == ("Nina works at Orbit Labs.", -1)
+    assert told["results"][0]["context"]["children"] == []
+
+
+def test_what_is_forgotten_is_found_only_when_asked_for(link: Link) -> None:
+    written = link.call(q.Remember(container="nina", facts=(q.NewFact(text="A secret cat."),)))
+    link.call(q.Forget(container="nina", ids=(written.items[0].id,)))  # type: ignore[attr-defined]
+    answers = posted(link, search("cat"), search("cat", include={"forgottenMemories": True}))
+    assert [len(body["results"]) for _, body in answers] == [0, 1]
+
+
+def test_the_threshold_is_held(link: Link) -> None:
+    answers = posted(
+        link, add("Figs, figs and figs.", "One fig among many other words."), search("figs")
+    )
+    results = answers[1][1]["results"]
+    similarities = [each["similarity"] for each in results]
+    assert similarities == sorted(similarities, reverse=True)
+    assert len(set(similarities)) == 2 and all(0 <= each <= 1 for each in similarities)
+
+
+def test_a_tag_nobody_used_finds_nothing(link: Link) -> None:
+    ((status, found),) = posted(link, search("figs", tag="nobody"))
+    assert (status, found["results"], found["total"]) == (200, [], 0)
+
+
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        ({"limit": 0}, "limit"),
+        ({"limit": 101}, "limit"),
+        ({"threshold": 1.5}, "threshold"),
+        ({"searchMode": "all"}, "searchMode"),
+        ({"aggregate": True}, "aggregate"),
+        ({"filepath": "/a"}, "filepath"),
+        ({"containerTag": None}, "containerTag"),
+        ({"containerTags": ["other"]}, "containerTag"),
+        ({"unheard": 1}, "unheard"),
+        ({"include": {"profile": True}}, "include.profile"),
+    ],
+)
+def test_what_is_not_done_is_refused_by_name(link: Link, more: dict[str, Any], named: str) -> None:
+    path, body = search("figs")
+    ((status, error),) = posted(link, (path, body | more))
+    assert status == 400
+    assert named in error["details"] and set(error) == {"error", "details"}
+
+
+def test_what_changes_nothing_is_taken(link: Link) -> None:
+    path, body = search("figs", rerank=True, rewriteQuery=True, containerTags=["nina"])
+    ((status, _),) = posted(link, (path, body))
+    assert status == 200
+
+
+# --- filters
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        (None, {}),
+        ({}, {}),
+        ({"AND": []}, {}),
+        ({"AND": [{"key": "a", "value": "x"}, {"key": "b", "value": True}]}, {"a": "x", "b": True}),
+        ({"OR": [{"key": "a", "value": "x", "negate": False}]}, {"a": "x"}),
+        ({"AND": [{"AND": [{"key": "a", "value": "x"}]}]}, {"a": "x"}),
+        ({"AND": [{"key": "n", "value": "3", "filterType": "numeric"}]}, {"n": 3}),
+        ({"AND": [{"key": "n", "value": "3.5", "filterType": "numeric"}]}, {"n": 3.5}),
+        ({"AND": [{"key": "n", "value": "3"}]}, {"n": "3"}),
+        ({"key": "a", "value": "x"}, {"a": "x"}),
+        ({"AND": [{"key": "a", "value": "x"}, {"key": "a", "value": "x"}]}, {"a": "x"}),
+        ({"AND": [{"key": "a", "value": "x"}, {"key": "a", "value": "y"}]}, None),
+    ],
+)
+def test_equalities_joined_by_and_are_ours(filters: Any, expected: Any) -> None:
+    assert equalities(filters) == expected
+
+
+@pytest.mark.parametrize(
+    ("filters", "place"),
+    [
+        ({"OR": [{"key": "a", "value": "x"}, {"key": "b", "value": "x"}]}, "filters.OR"),
+        ({"AND": [{"key": "a", "value": "x", "negate": True}]}, "filters.AND[0].negate"),
+        ({"AND": [{"key": "a", "value": "x", "ignoreCase": True}]}, "filters.AND[0].ignoreCase"),
+        (
+            {"AND": [{"key": "a", "value": "x", "filterType": "array_contains"}]},
+            "filters.AND[0].filterType",
+        ),
+        (
+            {"AND": [{"key": "a", "value": "1", "filterType": "numeric", "numericOperator": ">"}]},
+            "filters.AND[0].numericOperator",
+        ),
+        ({"AND": [{"key": "a", "value": "x", "filterType": "numeric"}]}, "filters.AND[0].value"),
+        ({"AND": [{"key": "a"}]}, "filters.AND[0]"),
+        ({"AND": ["a"]}, "filters.AND[0]"),
+        ({"AND": {"key": "a", "value": "x"}}, "filters"),
+        ({"XOR": []}, "filters"),
+        ({"AND": [{"key": "a", "value": "x", "boost": 2}]}, "filters.AND[0]"),
+    ],
+)
+def test_other_filters_are_refused_by_their_place(filters: Any, place: str) -> None:
+    with pytest.raises(Problem) as caught:
+        equalities(filters)
+    assert (caught.value.code, caught.value.field) == ("invalid_input", place)
+
+
+# --- small things
+
+
+def test_similarity_keeps_the_order_between_0_and_1() -> None:
+    scores = [-1.0, 0.0, 0.2, 0.21, 0.9, 1.0, 1.2]
+    found = [similarity(score) for score in scores]
+    assert found == sorted(found)
+    assert found[0] == 0.0 and found[-1] == 1.0 and found[2] < found[3]
+
+
+def test_ids_have_two_spellings_of_the_same_bits() -> None:
+    shown = uuid_of(FACT)
+    assert uuid.UUID(shown).version == 7
+    assert uuid_of(shown) == uuid_of(shown.upper()) == shown
+    assert kind_of_id(FACT) == "fact" and kind_of_id(shown) is None
+    assert kind_of_id("my-notes.md") is None
+    assert made_at(FACT) == made_at(shown) == "2026-11-29T20:59:42.132000Z"
