@@ -7,6 +7,7 @@ caller's thread too, and ask for the writer's pause (`between_groups`) where the
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from rewound.memory.workers import Workers
     from rewound.projections.vectors import Query
     from rewound.projections.views import ViewReader, Views
+
+_log = logging.getLogger(__name__)
 
 WAIT_S = 30.0
 AHEAD_US_MAX = 10 * 60 * 1_000_000
@@ -103,6 +106,8 @@ class Engine:
             log, self.views, clock=clock, ids=ids, sequence=sequence, upkeep=upkeep
         )
         self.on_commit(self._forget_words)
+        if model and self.views.model != model:
+            _log.warning("meaning is off: %s", changed_model(self.views.model, model))
 
     # --- asking
 

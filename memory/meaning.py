@@ -100,5 +100,5 @@ def changed_model(kept: str, wanted: str) -> str:
     """What to say where vectors are another model's than the one that is set."""
     return (
         f"answered by words alone: the vectors here were made by {kept}, and the embedder that is "
-        f"set is {wanted}; `rewound reembed` makes them anew"
+        f"set is {wanted}: `rewound reembed` makes them anew"
     )

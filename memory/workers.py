@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 LOOK_S = 0.5
 """How soon after opening it is looked what an earlier process left: a short command never does."""
 
+SOON_S = 0.5
+"""Who waits for the workers waits for a step that is put off for so long, to let others go first."""
+
 END_S = 2.0
 """How long closing waits for a step that may be long, as one that asks a model elsewhere: after
 that its thread is left alone, and what it finds is refused by the closed store."""
@@ -166,7 +169,7 @@ class Workers:
                     return False
                 if self._thread is None and desks:
                     return False  # nothing can be written
-                if all(desk.idle(now) for desk in desks):
+                if all(desk.idle(now + SOON_S) for desk in desks):
                     return not any(desk.failures for desk in desks)
                 left = None if until is None else until - now
                 if left is not None and left <= 0:

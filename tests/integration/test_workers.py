@@ -254,6 +254,7 @@ def test_after_some_tries_it_is_parked_until_a_person_asks(tmp_path: Path) -> No
                 failed = memory.events(types=["extraction failed"], newest=True, limit=1).events[0]
                 waits.append(job.retry_at > failed.recorded_at)
             clock.at += 24 * 60 * MINUTE_US
+        (job,) = memory.jobs().jobs
         assert job.state == "parked" and job.retry_at is None and len(waits) == 4
         drain(memory)
         assert failing.left == 0 and drain(memory).parked == 1

@@ -198,7 +198,7 @@ def test_an_id_of_another_kind_is_named_as_such() -> None:
 
 
 def test_of_a_batch_only_the_bad_items_are_refused() -> None:
-    batch = ("tea", HALF, "coffee", " ", "x" * 9000)
+    batch = ("tea", HALF, "coffee", " ", "x" * 11_000)
     remember = q.Remember(facts=tuple(q.NewFact(text=text, id=text[:3]) for text in batch))
     sifted, refused = sift(remember)
     assert [new.text for new in sifted.facts] == ["tea", "coffee"]
