@@ -16,7 +16,7 @@ from aiohttp import web
 from rewound.http import supermemory_v4
 from rewound.http.around import around
 from rewound.http.asking import LARGE_BYTES, Desk, Link, encode
-from rewound.http.connect_routes import connect_routes
+from rewound.http.connect_routes import Here, connect_routes
 from rewound.http.connections import Connections
 from rewound.http.gatekeeping import Doorstep
 from rewound.http.guarding import Handler, guard
@@ -43,8 +43,11 @@ class Served(NamedTuple):
 SERVED: web.AppKey[Served] = web.AppKey("served", Served)
 
 
-def application(link: Link, door: Doorstep, limits: Limits, *, id_prefix: str) -> web.Application:
-    """An application over a store. `id_prefix` begins the request ids of this process.
+def application(
+    link: Link, door: Doorstep, limits: Limits, *, id_prefix: str, here: Here | None = None
+) -> web.Application:
+    """An application over a store. `id_prefix` begins the request ids of this process, `here` is
+    where a person finds the store on this machine.
 
     To be called on the event loop that will serve it. The one who closes it closes its desk.
     """
@@ -61,7 +64,7 @@ def application(link: Link, door: Doorstep, limits: Limits, *, id_prefix: str) -
     handlers += [("GET", *each) for each in beside.items()]
     for method, path, handler in handlers:
         _add(app, method, path, handler, partial(expected, limits=limits))
-    app.router.add_routes(connect_routes(desk.ask, partial(read_body, limits=limits)))
+    app.router.add_routes(connect_routes(desk.ask, partial(read_body, limits=limits), here))
     return app
 
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import secrets
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -34,6 +35,11 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True, tag_field="reply", tag=
 def _keep(ctx: click.Context, param: click.Parameter, value: object) -> None:
     if value is not None and param.name is not None:
         state_of(ctx).flags[param.name] = value
+
+
+SWITCH_S = 0.0005
+"""How long a thread may go on while others wait to: a request passes through three of them, and
+each hand-over costs up to this (by default ten times as much)."""
 
 
 @click.command("serve", cls=Command)
@@ -65,6 +71,7 @@ def serve_command(ctx: click.Context) -> None:
 
 def _run(state: State, settings: Settings) -> None:
     from rewound.http.config import models_of
+    from rewound.http.connect_routes import Here
     from rewound.http.gatekeeping import check_bind, doorstep
     from rewound.http.limits import MIB, Limits
     from rewound.http.logs import log_to_stderr
@@ -86,11 +93,14 @@ def _run(state: State, settings: Settings) -> None:
         sockets = bound(settings.host, settings.port, limits)
     except OSError as error:
         place = f"{settings.host} port {settings.port}"
-        raise Refusal(f"cannot listen on {place}: {error.strerror}", field="port") from None
+        raise Refusal(
+            f"cannot listen on {place}: {error.strerror} (choose another with --port)", field="port"
+        ) from None
     address = address_of(sockets, settings.host)
     link = Link(settings.data, models=models_of(settings))
     try:
         _take_over(link)
+        sys.setswitchinterval(SWITCH_S)
         asyncio.run(
             serve(
                 link,
@@ -98,6 +108,7 @@ def _run(state: State, settings: Settings) -> None:
                 door,
                 limits,
                 id_prefix=secrets.token_hex(4),
+                here=Here(_command(), settings.data),
                 answering=lambda: _tell(state, address, link),
             )
         )
@@ -105,6 +116,12 @@ def _run(state: State, settings: Settings) -> None:
         link.close()
         for one in sockets:
             one.close()
+
+
+def _command() -> str:
+    """How this very installation is called, from whatever folder."""
+    beside = Path(sys.executable).with_name("rewound")
+    return str(beside) if beside.exists() else "rewound"
 
 
 def _take_over(link: Link) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from aiohttp import web
@@ -39,6 +39,17 @@ _PYTHON = {
 _TEXT = {"content-type": "text/plain; charset=utf-8", **_NOSNIFF}
 
 
+class Here(NamedTuple):
+    """How `rewound` is called on the server's machine, and the folder of its store."""
+
+    command: str
+    data: str
+
+
+ELSEWHERE = Here("/path/to/rewound/.venv/bin/rewound", "/path/to/its/data")
+_LOOPBACK = ("127.0.0.1", "::1")
+
+
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One call of a tool. Whatever its arguments are, the tool itself says what is wrong."""
 
@@ -53,15 +64,20 @@ _decode = msgspec.json.Decoder(ToolCall).decode
 def connect_routes(
     call: Callable[[Request], Awaitable[Reply]],
     read: Callable[[web.Request], Awaitable[bytes]] = web.Request.read,
+    here: Here | None = None,
 ) -> list[web.RouteDef]:
-    """The routes, over a store that is asked with `call`. `read` reads a body within limits."""
+    """The routes, over a store that is asked with `call`. `read` reads a body within limits;
+    `here` is told to whoever asks from this machine."""
     described = msgspec.json.encode(
         {"serverInfo": h.server_info(), "instructions": h.INSTRUCTIONS, "tools": listed()}
     )
     source = BRIDGE.read_bytes()
 
     async def how(request: web.Request) -> web.StreamResponse:
+        local = here if here is not None and request.remote in _LOOPBACK else ELSEWHERE
         text = HOW.replace("{url}", f"{request.scheme}://{request.host}")
+        for name, value in (("command", local.command), ("data", local.data)):
+            text = text.replace(f'"{{{name}}}"', msgspec.json.encode(value).decode())
         return web.Response(body=text.encode(), headers=_TEXT)
 
     async def bridge(_: web.Request) -> web.StreamResponse:
@@ -109,8 +125,8 @@ How to give an MCP client (an agent) this memory
 {
   "mcpServers": {
     "rewound": {
-      "command": "rewound",
-      "args": ["mcp", "--container", "default"]
+      "command": "{command}",
+      "args": ["mcp", "--data", "{data}", "--container", "default"]
     }
   }
 }

@@ -18,6 +18,7 @@ from aiohttp import web
 
 from rewound.http.app import SERVED, application
 from rewound.http.asking import Link
+from rewound.http.connect_routes import Here
 from rewound.http.gatekeeping import Doorstep
 from rewound.http.limits import Limits, let_go_of_the_unread
 
@@ -74,6 +75,7 @@ async def serve(
     limits: Limits,
     *,
     id_prefix: str,
+    here: Here,
     answering: Callable[[], None],
 ) -> None:
     """Answer until SIGTERM or SIGINT; then finish what is under way and close the link.
@@ -82,7 +84,7 @@ async def serve(
     """
     stop = asyncio.Event()
     with _signals(stop):
-        app = application(link, door, limits, id_prefix=id_prefix)
+        app = application(link, door, limits, id_prefix=id_prefix, here=here)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=limits.stop_s)
         await runner.setup()
         served = app[SERVED]

@@ -16,6 +16,8 @@ _CHARS_PER_TOKEN = 4
 """A model's tokens are estimated: about four characters each in English."""
 
 _CONTEXT_HITS = 60
+_RELEVANT_SHARE = 0.5
+"""What scores less than this share of the best hit would only fill a context."""
 _EXCERPT_TOKENS = 60
 """A line that is cut to fit is cut to no less: fewer words say nothing."""
 
@@ -51,6 +53,9 @@ def _notes(query: str, hits: Hits, asking: Asking) -> tuple[str, ...]:
     notes = (asking.meaningless,) if asking.meaningless else ()
     if hits.matches:
         return notes
+    if hits.unembedded:
+        count = f"{hits.unembedded:,} text{'s' if hits.unembedded > 1 else ''}"
+        notes = (*notes, f"{count} without a vector yet can be found by words only: ask again soon")
     if not query_terms(query):
         return (*notes, "the query holds no word to search by")
     return (*notes, "nothing stored holds a word of the query and passes the filters")
@@ -92,7 +97,8 @@ def context(question: q.Context, asking: Asking) -> Packed:
         forgotten=forgotten,
         meaning=asking.meaning,
     )
-    found = hits.matches
+    least = _RELEVANT_SHARE * hits.matches[0].score if hits.matches else 0.0
+    found = [match for match in hits.matches if match.score >= least]
     shower = Shower(view, when, forgotten=forgotten)
     facts = [match for match in found if match.ref.kind is Kind.FACT]
     others = [match for match in found if match.ref.kind is not Kind.FACT]

@@ -29,7 +29,7 @@ LOOK_S = 0.5
 """How soon after opening it is looked what an earlier process left: a short command never does."""
 
 SOON_S = 0.5
-"""Who waits for the workers waits for a step that is put off for so long, to let others go first."""
+"""Who waits for the workers waits for a step put off for so long, to let others go first."""
 
 END_S = 2.0
 """How long closing waits for a step that may be long, as one that asks a model elsewhere: after

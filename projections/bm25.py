@@ -76,13 +76,28 @@ def score(
     for ordinals, frequencies in lists:
         at = ordinals.astype(np.intp)
         df = int(np.count_nonzero(counted.mask[at]))
-        idf = math.log(1.0 + (counted.entries - df + 0.5) / (df + 0.5))
+        weight = idf(counted.entries, df)
         tf = frequencies.astype(np.float64)
         norm = slope * length[at].astype(np.float64) + flat
-        total[at] += idf * (parameters.k1 + 1.0) * tf / (tf + norm)
+        total[at] += weight * (parameters.k1 + 1.0) * tf / (tf + norm)
     # Choosing here, not in every list, costs less than the arithmetic it would save.
     hits = np.flatnonzero((total > 0.0) & wanted).astype(np.uint32)
     return hits, total[hits]
+
+
+def reach(
+    lists: Sequence[tuple[Ordinals, Frequencies]],
+    counted: Statistics,
+    parameters: Parameters = DEFAULT,
+) -> float:
+    """What an entry would score that says every term of the query over and over."""
+    frequencies = [int(np.count_nonzero(counted.mask[ordinals])) for ordinals, _ in lists]
+    return (parameters.k1 + 1.0) * sum(idf(counted.entries, df) for df in frequencies)
+
+
+def idf(entries: int, df: int) -> float:
+    """How telling a term is that stands in `df` of the entries."""
+    return math.log(1.0 + (entries - df + 0.5) / (df + 0.5))
 
 
 def search(

@@ -2,8 +2,10 @@
 
     score = (share + meaning + 0.15 * share of the previous + 0.35 * meaning of the previous) / 2.5
 
-*share* is an entry's BM25 score over the best one in the container at that moment, *meaning* its
-cosine with the query. *Previous* is the message before it in its conversation, since an answer is
+*share* is an entry's BM25 score over the best one in the container at that moment, or over three
+tenths of what the query's words could reach if that is more: where nothing holds but a common word
+of the question, that word shall not count as if it answered it. *meaning* is the cosine with the
+query. *Previous* is the message before it in its conversation, since an answer is
 often understood by the question before it; whatever has no such message counts twice itself. An
 entry without a vector takes part with meaning 0; when nothing has one, words alone are scored.
 
@@ -29,6 +31,7 @@ from rewound.projections.vectors import Query, VectorStore
 MEANING: Final = 1.0
 BEFORE_WORDS: Final = 0.15
 BEFORE_MEANING: Final = 0.35
+REACHED: Final = 0.3
 WORDS_WHOLE: Final = 1.0 + BEFORE_WORDS
 WHOLE: Final = WORDS_WHOLE + MEANING + BEFORE_MEANING
 
@@ -71,7 +74,7 @@ def previous(columns: Columns, counted: Mask) -> npt.NDArray[np.int64]:
 def combine(
     words: Floats, best: float, meaning: Floats | None, before: npt.NDArray[np.int64]
 ) -> Floats:
-    """The score of every entry, 0 to about 1. `best` is the best score by words that counts."""
+    """The score of every entry, 0 to about 1. `best` is what a score by words is held against."""
     share = words / best if best > 0.0 else words
     total: Floats = share + BEFORE_WORDS * share[before]
     if meaning is None:
@@ -134,16 +137,18 @@ def score(
     container: ContainerId,
     selected: Selected,
     words: Floats,
+    reach: float,
     query: Query | None,
 ) -> Scores:
-    """Score everything of the moment; `words` holds BM25 of all that counts, 0 elsewhere."""
+    """Score everything of the moment; `words` holds BM25 of all that counts, 0 elsewhere, and
+    `reach` is what the query could score at most."""
     columns = selected.columns
     before = previous(columns, selected.counted)
     compared = None
     if query is not None:
         compared = compare(txn, store, container, selected, query, words, before)
     # Of what counts: a title that a filter lets in must not change what others score.
-    best = float(np.max(words * selected.counted, initial=0.0))
+    best = max(float(np.max(words * selected.counted, initial=0.0)), REACHED * reach)
     found = words > 0.0
     if compared is None:
         total = combine(words, best, None, before)

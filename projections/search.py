@@ -46,8 +46,8 @@ def search(
     terms = sorted(query_terms(query))
     if not selected.allowed.any() or not (terms or meaning):
         return Hits([], _unembedded(selected) if embeddings.model else 0)
-    words = _words(view, terms, selected, titles=Kind.DOCUMENT in criteria.what)
-    scores = ranking.score(view.txn, embeddings.store, view.id, selected, words, meaning)
+    words, reach = _words(view, terms, selected, titles=Kind.DOCUMENT in criteria.what)
+    scores = ranking.score(view.txn, embeddings.store, view.id, selected, words, reach, meaning)
     wanted = np.flatnonzero(selected.allowed & scores.found).astype(np.uint32)
     totals = scores.total[wanted]
     taken = limit + 10
@@ -65,19 +65,21 @@ def search(
 
 def _words(
     view: ContainerView, terms: Sequence[str], selected: Selected, *, titles: bool
-) -> ranking.Floats:
-    """BM25 of everything that counts at the moment, shape (entries,); of documents if wanted."""
+) -> tuple[ranking.Floats, float]:
+    """BM25 of everything that counts at the moment, shape (entries,), of documents if wanted; and
+    what the query could reach at most."""
     columns = selected.columns
-    words = np.zeros(columns.n, np.float64)
+    words, reach = np.zeros(columns.n, np.float64), 0.0
     if terms:
         lists = [view.postings(entries.WORDS, term) for term in terms]
         counted = bm25.statistics(columns.length, selected.counted)
+        reach = bm25.reach(lists, counted)
         ordinals, scored = bm25.score(lists, columns.length, counted, selected.counted)
         words[ordinals] = scored
         if titles:
             ordinals, scored = bm25.score(lists, columns.length, counted, selected.allowed)
             words[ordinals] = scored
-    return words
+    return words, reach
 
 
 def _unembedded(selected: Selected) -> int:

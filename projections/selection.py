@@ -67,14 +67,20 @@ def select(view: ContainerView, criteria: Criteria) -> Selected:
     counted = standing & (columns.kind != Kind.DOCUMENT)
     counted &= ~passages | _of_group(columns, documents)
     within = counted if Kind.DOCUMENT not in criteria.what else counted | documents
-    allowed = within & np.isin(columns.kind, [int(kind) for kind in criteria.what])
+    allowed = within & _among(columns.kind, criteria.what)
     allowed &= _standing(columns, criteria)
     if criteria.kinds:
-        kinds = np.isin(columns.detail, [int(kind) for kind in criteria.kinds])
-        allowed &= kinds & (columns.kind == Kind.FACT)
+        allowed &= _among(columns.detail, criteria.kinds) & (columns.kind == Kind.FACT)
     _times(columns, documents, passages, criteria, allowed)
     _facets(view, columns, documents, passages, criteria, allowed)
     return Selected(columns, counted, allowed)
+
+
+def _among(values: npt.NDArray[np.uint8], wanted: Iterable[int]) -> Mask:
+    """Where a column has one of the values."""
+    known = np.zeros(256, np.bool_)
+    known[[int(each) for each in wanted]] = True
+    return known[values]
 
 
 def _of_group(columns: Columns, documents: Mask) -> Mask:

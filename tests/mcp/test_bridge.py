@@ -467,7 +467,7 @@ def test_the_server_hands_out_the_bridge_and_says_how(server: Served) -> None:
     assert f"{server.url}/connect/bridge.py".encode() in how
     snippets = [part.partition("\n\n")[0] for part in how.decode().split("\n\n") if part[0] == "{"]
     first, second = (json.loads(part)["mcpServers"]["rewound"] for part in snippets)
-    assert first["command"] == "rewound"
+    assert first["command"].endswith("rewound") and first["args"][:2] == ["mcp", "--data"]
     assert second["env"]["REWOUND_URL"] == server.url
 
 

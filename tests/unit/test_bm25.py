@@ -80,6 +80,15 @@ def ranked(docs: Sequence[Doc], terms: str, parameters: Parameters = bm25.DEFAUL
     return dict(zip([docs[i].id for i in ordinals.tolist()], scores.tolist(), strict=True))
 
 
+@given(DOCS, st.text(st.sampled_from(WORDS + "x"), min_size=1, max_size=5))
+def test_nothing_scores_more_than_a_query_can_reach(docs: list[Doc], query: str) -> None:
+    lists, length, counts, wanted = arrays(docs, "".join(sorted(set(query))))
+    counted = bm25.statistics(length, counts)
+    _, scores = bm25.score(lists, length, counted, wanted)
+    reach = bm25.reach(lists, counted)
+    assert reach > 0.0 and all(score <= reach for score in scores.tolist())
+
+
 @given(DOCS, st.text(st.sampled_from(WORDS + "x"), max_size=5))
 def test_scores_are_those_of_the_formula(docs: list[Doc], terms: str) -> None:
     assert ranked(docs, terms) == oracle(docs, terms)

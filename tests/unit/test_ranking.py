@@ -81,7 +81,7 @@ class Scene:
         may = counts if allowed is None else allowed & counts
         said = np.zeros(self.columns.n) if words is None else words
         selected = Selected(self.columns, counts, may)
-        return ranking.score(self.txn, self.store, HOME, selected, said, query)
+        return ranking.score(self.txn, self.store, HOME, selected, said, 0.0, query)
 
     def best(self, scores: ranking.Scores, allowed: Mask, k: int = 10) -> list[int]:
         wanted = np.flatnonzero(allowed & scores.found).astype(np.uint32)
