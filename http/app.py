@@ -15,7 +15,7 @@ from aiohttp import web
 
 from rewound.http import supermemory_v4
 from rewound.http.around import around
-from rewound.http.asking import LARGE_BYTES, Desk, Link, encode
+from rewound.http.asking import LARGE_BYTES, Desk, Link, encode, is_patient
 from rewound.http.connect_routes import Here, connect_routes
 from rewound.http.connections import Connections
 from rewound.http.gatekeeping import Doorstep
@@ -133,7 +133,8 @@ async def _answer(
     if not isinstance(asked, q.Read):
         return web.Response(body=await desk.store(asked), headers=JSON)
     if route.kind is not None:
-        return web.Response(body=await desk.run(lambda: _one(route, desk, asked)), headers=JSON)
+        body = await desk.run(lambda: _one(route, desk, asked), patient=is_patient(asked))
+        return web.Response(body=body, headers=JSON)
     return web.Response(body=await desk.read(asked), headers=JSON)
 
 

@@ -3,6 +3,9 @@
 Reads run in threads and come back as bytes, encoded there. A small write goes to the store's writer
 without a thread; a large one, whose checking alone takes a while, in a thread. Both are bounded:
 what does not fit is refused at once with 503, rather than kept waiting in growing memory.
+
+A read that waits for a position (`at_least`) may hold its thread for long, so such reads get half
+of the threads and half of the waiting room: the others always find a thread. Health has its own.
 """
 
 from __future__ import annotations
@@ -35,6 +38,11 @@ encode: Callable[[Any], bytes] = msgspec.json.Encoder().encode
 T = TypeVar("T")
 
 
+def is_patient(request: q.Request) -> bool:
+    """Whether the answer may have to wait until the views have reached a position."""
+    return bool(getattr(request, "at_least", None))
+
+
 class Link(Protocol):
     """A store, in this process or behind a socket (`rewound.memory.link`)."""
 
@@ -57,24 +65,52 @@ class Desk:
         threads = 2 * (os.cpu_count() or 1) + 4
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="rewound-http")
         self._store_threads = ThreadPoolExecutor(_STORE_THREADS, thread_name_prefix="rewound-store")
+        self._health_thread = ThreadPoolExecutor(1, thread_name_prefix="rewound-health")
         self._reads_max = threads + limits.reads_waiting
+        self._turns = asyncio.Semaphore(threads // 2)
         self._bridge = Bridge(asyncio.get_running_loop())
+        self._patient = 0  # of the reads
         self.reads = 0
         self.writes = 0
 
-    async def run(self, work: Callable[[], T]) -> T:
-        """Run something that reads, in a thread. Raises Problem when too many wait already."""
+    async def run(self, work: Callable[[], T], *, patient: bool = False) -> T:
+        """Run something that reads, in a thread. `patient` is work that may wait for a position.
+
+        Raises Problem when too many wait already, or when patient work does not get its turn.
+        """
         if self.reads >= self._reads_max:
             raise _busy(self.reads, "reads")
+        if patient and self._patient >= self._reads_max // 2:
+            raise _busy(self._patient, "reads with at_least")
         self.reads += 1
+        self._patient += patient
         try:
+            if patient:
+                return await self._in_turn(work)
             return await self._bridge.result_of(self._threads.submit(work))
         finally:
             self.reads -= 1
+            self._patient -= patient
+
+    async def _in_turn(self, work: Callable[[], T]) -> T:
+        try:
+            async with asyncio.timeout(self._limits.turn_s):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise _busy(self._patient, "reads with at_least") from None
+        try:
+            return await self._bridge.result_of(self._threads.submit(work))
+        finally:
+            self._turns.release()
+
+    def look(self, work: Callable[[], T]) -> asyncio.Future[T]:
+        """Begin a look at the store's health, in the thread that does nothing else."""
+        return self._bridge.result_of(self._health_thread.submit(work))
 
     async def read(self, request: q.Request) -> bytes:
         """The reply to a question, as JSON."""
-        return await self.run(lambda: encode(self.link.call(request)))
+        patient = is_patient(request)
+        return await self.run(lambda: encode(self.link.call(request)), patient=patient)
 
     async def store(self, request: q.Request) -> bytes:
         """The reply to a request about the whole store, which may take long."""
@@ -102,7 +138,7 @@ class Desk:
         """The reply to any request."""
         if isinstance(request, q.Write):
             return await self.write(request)
-        return await self.run(lambda: self.link.call(request))
+        return await self.run(lambda: self.link.call(request), patient=is_patient(request))
 
     async def encoded(self, reply: Reply) -> bytes:
         """A reply as JSON, in a thread when it is a long one."""
@@ -112,6 +148,7 @@ class Desk:
         """Finish what is under way, then let go of the store. Blocks."""
         self._threads.shutdown()
         self._store_threads.shutdown()
+        self._health_thread.shutdown()
         self.link.close()
 
 

@@ -1,5 +1,8 @@
 """Connections: how many there may be, and what one is told that does not speak HTTP.
 
+When there are as many as there may be, the one that has waited longest for a request makes room
+for a new one: whoever opens connections and says nothing locks nobody out.
+
 A request that cannot even be parsed reaches no handler; it is answered here in the form of all
 other errors, and nothing of it is logged: it may hold a key.
 """
@@ -7,6 +10,7 @@ other errors, and nothing of it is logged: it may hold a key.
 from __future__ import annotations
 
 import asyncio
+from operator import itemgetter
 from typing import Any, cast
 
 import msgspec
@@ -43,7 +47,45 @@ class TurnedAway(asyncio.Protocol):
 class Speaker(web.RequestHandler):
     """One connection. What it cannot read it refuses in JSON, and closes."""
 
-    __slots__ = ()
+    __slots__ = ("_among", "_first_s")
+
+    def __init__(
+        self, among: Connections, server: web.Server, *, first_s: float, **options: Any
+    ) -> None:
+        super().__init__(server, **options)
+        self._among = among
+        self._first_s = first_s
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin, or be turned away. For the first request there is less time than between two."""
+        if not self._among.make_room():
+            turned_away = TurnedAway()
+            transport.set_protocol(turned_away)
+            turned_away.connection_made(transport)
+            return
+        super().connection_made(transport)
+        if self._keepalive_handle is not None:
+            self._keepalive_handle.cancel()
+        close_time = self._loop.time() + self._first_s
+        self._next_keepalive_close_time = close_time
+        self._keepalive_handle = self._loop.call_at(close_time, self._process_keepalive)
+
+    @property
+    def is_open(self) -> bool:
+        return self.transport is not None and not self.transport.is_closing()
+
+    @property
+    def waiting_since(self) -> float | None:
+        """Since when it waits for a request, by the loop's time; None while one is under way.
+
+        An answer that has not been taken yet is under way.
+        """
+        if self._waiter is None or self._waiter.done():
+            return None
+        if self.transport is None or self.transport.get_write_buffer_size() > 0:
+            return None
+        allowed = self._keepalive_timeout if self._request_count else self._first_s
+        return self._next_keepalive_close_time - allowed
 
     def close(self) -> None:
         """Take nothing more. A body that has not come whole would be waited for in vain."""
@@ -89,6 +131,7 @@ class Connections:
     def __init__(self, limits: Limits) -> None:
         self._most = limits.connections
         self._options: dict[str, Any] = {
+            "first_s": limits.first_s,
             "keepalive_timeout": limits.idle_s,
             "auto_decompress": False,  # packed bodies are refused: a small one may unpack to a lot
             "access_log": None,
@@ -103,6 +146,23 @@ class Connections:
 
     def admit(self) -> asyncio.BaseProtocol:
         """The protocol of a new connection."""
-        if self.server is None or self.count >= self._most:
+        if self.server is None:
             return TurnedAway()
-        return Speaker(self.server, loop=asyncio.get_running_loop(), **self._options)
+        return Speaker(self, self.server, loop=asyncio.get_running_loop(), **self._options)
+
+    def make_room(self) -> bool:
+        """Whether one more may come; if need be, the one goes that has waited longest.
+
+        False when all that there may be have requests under way.
+        """
+        if self.server is None or self.count < self._most:
+            return self.server is not None
+        speakers = [each for each in self.server.connections if isinstance(each, Speaker)]
+        opened = [each for each in speakers if each.is_open]
+        if len(opened) < self._most:
+            return True  # the others are closing
+        waiting = [(since, each) for each in opened if (since := each.waiting_since) is not None]
+        if not waiting:
+            return False
+        min(waiting, key=itemgetter(0))[1].force_close()
+        return True

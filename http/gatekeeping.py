@@ -2,14 +2,15 @@
 
 A page of a foreign site may make a browser send requests to this machine. It cannot hide its
 Origin, and a name that it points at this machine (DNS rebinding) shows in Host: both are looked at
-in every request, and nothing that a proxy adds is believed.
+in every request, and nothing that a proxy adds is believed. A plain GET, as for an image, has no
+Origin: of that the browser says in Sec-Fetch-Site that another site asked for it.
 """
 
 from __future__ import annotations
 
 import hmac
 import ipaddress
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from rewound.http.problems import Problem
@@ -133,6 +134,29 @@ def check_origin(origin: str | None, host: Authority, door: Doorstep, local: str
         "to the setting allowed_hosts (REWOUND_ALLOWED_HOSTS)",
         field="origin",
     )
+
+
+def check_site(fetch_sites: Iterable[str]) -> None:
+    """What a browser asks without an Origin must not be for another site. Raises Problem."""
+    if any(site.strip().lower() == "cross-site" for site in fetch_sites):
+        raise Problem(
+            "forbidden",
+            "pages of another site may not ask this server (sec-fetch-site): open the address "
+            "by itself, or if you trust that site, add its host to the setting allowed_hosts "
+            "(REWOUND_ALLOWED_HOSTS) and let it send its Origin",
+            field="sec-fetch-site",
+        )
+
+
+def only_one(values: Sequence[str], name: str, code: str) -> str | None:
+    """The value of a header that may be given once, if it is. Raises Problem with that code.
+
+    Which of several counts would be anybody's guess, and a proxy may guess otherwise than we.
+    """
+    if len(values) > 1:
+        what = f"the header {name} is given {len(values)} times: send it once"
+        raise Problem(code, what, field=name)
+    return values[0] if values else None
 
 
 def check_key(door: Doorstep, authorization: str | None, x_api_key: str | None) -> None:

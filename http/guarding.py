@@ -15,7 +15,15 @@ from rewound.http import supermemory_v4
 from rewound.http.asking import encode
 from rewound.http.connect_routes import OPEN_PATHS as CONNECT_PATHS
 from rewound.http.decoding import check_no_key_in_query
-from rewound.http.gatekeeping import Authority, Doorstep, check_host, check_key, check_origin
+from rewound.http.gatekeeping import (
+    Authority,
+    Doorstep,
+    check_host,
+    check_key,
+    check_origin,
+    check_site,
+    only_one,
+)
 from rewound.http.metrics import UNMATCHED, Metrics
 from rewound.http.problems import JSON_HEADERS, Error, Problem, invalid, telling_of
 
@@ -48,9 +56,12 @@ def guard(
     def check(request: web.Request) -> None:
         host = check_from(request)
         headers = request.headers
-        origin = headers.get("Origin")
+        origin = only_one(headers.getall("Origin", ()), "origin", "forbidden")
         if origin is not None:
             check_origin(origin, host, door, _local(request))
+        else:
+            check_site(headers.getall("Sec-Fetch-Site", ()))
+        only_one(headers.getall("Idempotency-Key", ()), "idempotency-key", "invalid_input")
         if door.key is not None and request.path not in OPEN_PATHS:
             check_key(door, headers.get("Authorization"), headers.get("X-API-Key"))
         if request.query_string:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Any, Literal, NamedTuple
 
@@ -48,10 +49,18 @@ class Prober:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._last = Probe(float("-inf"), None)
+        self._looking: asyncio.Future[Probe] | None = None
 
     async def probe(self) -> Probe:
-        """Ask the store something now; its figures may be some seconds old."""
-        self._last = await self._desk.run(self._look)
+        """Ask the store something now; its figures may be some seconds old.
+
+        Who asks while a look is under way gets what that one finds: anybody may ask, and many at
+        once must not keep the store busy.
+        """
+        looking = self._looking
+        if looking is None or looking.done():
+            looking = self._looking = self._desk.look(self._look)
+        self._last = await asyncio.shield(looking)
         return self._last
 
     def _look(self) -> Probe:

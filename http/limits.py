@@ -25,8 +25,10 @@ class Limits(NamedTuple):
     body_s: float = 60.0
     """A body must have come within this, and `body_bytes_per_s` more for large ones."""
     body_bytes_per_s: int = 100_000
+    first_s: float = 10.0
+    """A new connection must have sent the whole head of its first request within this."""
     idle_s: float = 75.0
-    """Between two requests of a connection, and before its first one is there whole."""
+    """Between two requests of a connection."""
     unread_s: float = 60.0
     """A client that takes nothing of an answer for this long is let go."""
     linger_s: float = 5.0
@@ -35,6 +37,8 @@ class Limits(NamedTuple):
     """How long stopping waits for what is under way."""
     connections: int = 1_000
     reads_waiting: int = 256
+    turn_s: float = 10.0
+    """A read with `at_least` waits so long for a thread when many of them hold one already."""
     writes_waiting: int = 4_096
 
 
@@ -81,7 +85,7 @@ async def read_body(request: web.Request, limits: Limits) -> bytes:
             f"the body had not come whole after {limits.body_s:g} seconds: send it faster, or in "
             "smaller parts",
         ) from None
-    except (web.RequestPayloadError, HttpProcessingError):
+    except (web.RequestPayloadError, HttpProcessingError, ConnectionError):
         raise invalid("the body is cut off or its chunks are broken: send it anew") from None
 
 

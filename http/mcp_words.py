@@ -3,10 +3,14 @@
 Lines begin with a date and end with an id, as those of `context` do.
 """
 
+from collections import Counter
+
 from rewound.http.words import counted, day, safe
 from rewound.memory import replies as r
 
 _EVENTS_SHOWN = 20
+ITEMS_SHOWN = 20
+TEXT_CHARS_MAX = 4_000
 
 
 def told(reply: r.Reply, tool: str) -> str:
@@ -33,7 +37,12 @@ def told(reply: r.Reply, tool: str) -> str:
 
 
 def _written(reply: r.Written) -> list[str]:
-    return [_item(item) for item in reply.items]
+    """Every item of a short list; of a long one what needs a word, and counts of the rest."""
+    if len(reply.items) <= ITEMS_SHOWN:
+        return [_item(item) for item in reply.items]
+    told = [_item(item) for item in reply.items if item.status == "refused"]
+    counts = Counter(item.status for item in reply.items)
+    return [*told[:ITEMS_SHOWN], *(f"{status}: {n:,}" for status, n in sorted(counts.items()))]
 
 
 def _item(item: r.Item) -> str:
@@ -53,9 +62,17 @@ def _item(item: r.Item) -> str:
 
 def _line(when: str | None, text: str, *about: str | None) -> str:
     date = f"[{day(when)}] " if when else ""
-    told_about = "; ".join(part for part in about if part)
-    body = text.strip().replace("\n", "\n  ")
+    # No text, and no name, may begin a line of its own: it could forge one with a made-up id.
+    told_about = "; ".join(" ".join(part.split()) for part in about if part)
+    body = "\n  ".join(_cut(text.strip()).splitlines())
     return f"- {date}{body} ({told_about})"
+
+
+def _cut(text: str) -> str:
+    """What a model can use; the structured answer has all of it."""
+    if len(text) <= TEXT_CHARS_MAX:
+        return text
+    return f"{text[:TEXT_CHARS_MAX]} … ({len(text) - TEXT_CHARS_MAX:,} more characters)"
 
 
 def _standing(standing: r.Standing | None) -> str | None:
@@ -68,7 +85,8 @@ def _standing(standing: r.Standing | None) -> str | None:
 def _hit(hit: r.Hit) -> str:
     source = hit.sources[0] if hit.sources else None
     when = hit.valid_from or (source.time if source else None)
-    return _line(when, hit.text, hit.id, _standing(hit.standing), _source(source))
+    also = f"also {', '.join(hit.also)}" if hit.also else None
+    return _line(when, hit.text, hit.id, also, _standing(hit.standing), _source(source))
 
 
 def _source(source: r.Source | None) -> str | None:

@@ -75,7 +75,7 @@ async def serve(
     limits: Limits,
     *,
     id_prefix: str,
-    here: Here,
+    here: Here | None = None,
     answering: Callable[[], None],
 ) -> None:
     """Answer until SIGTERM or SIGINT; then finish what is under way and close the link.

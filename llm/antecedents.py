@@ -6,22 +6,10 @@ names one person or one thing. Anything else cannot stand alone and is left out.
 
 import re
 
-from rewound.llm.english import DETERMINERS, Word, words_of
+from rewound.llm.english import DETERMINERS, Word, is_third, words_of
+from rewound.llm.people import PETS, gender_of
 from rewound.llm.speakers import Edit
 
-_SHE = frozenset(
-    "mother mom mum sister wife daughter aunt grandmother grandma niece girlfriend mrs ms queen "
-    "granddaughter stepmother woman girl lady".split()
-)
-_HE = frozenset(
-    "father dad brother husband son uncle grandfather grandpa nephew boyfriend mr king grandson "
-    "stepfather man boy".split()
-)
-_EITHER = frozenset(
-    "friend boss colleague coworker neighbor neighbour cousin partner teacher doctor manager "
-    "roommate "
-    "dentist therapist coach landlord dog cat puppy kitten baby kid child".split()
-)
 _PRONOUNS = {
     "he": "he", "he's": "he", "he'll": "he", "he'd": "he", "his": "he",
     "she": "she", "she's": "she", "she'll": "she", "she'd": "she", "her": "she",
@@ -41,7 +29,8 @@ _DEMONSTRATIVE_NOUN = re.compile(
 )
 # A thing that a clause brings in at its end: a new camera.
 _THING = re.compile(
-    r"\ban? (?P<noun>(?:(?!own\b)[a-z-]+ )?[a-z-]{2,20})"
+    r"\ban? (?P<noun>(?:(?!own\b)[a-z-]+ )?(?!yesterday|today|tomorrow|tonight|now\b|here\b)"
+    r"[a-z-]{2,20})"
     r"(?=$|[,.!;]| (?:in|on|at|from|last|yesterday|today|called|named)\b)"
 )
 _MERE_PRAISE = re.compile(
@@ -55,20 +44,22 @@ _MERE_PRAISE = re.compile(
 )
 _NOT_THINGS = frozenset("day week month year morning evening lot bit time while way".split())
 _NOWHERE = Edit(0, 0, "")
+_MARKS = re.compile(r"[*`]+")
 
 
 class Antecedents:
     """What the clause before was about."""
 
     def __init__(self) -> None:
-        self.person: str | None = None
-        self.gender = ""
+        self.people: list[tuple[str, str]] = []
+        """Names, and whether each is `he`, `she` or either."""
         self.thing: str | None = None
         self.group: str | None = None
 
     def forget(self) -> None:
         """The clause before was not understood, so nothing can be said of it."""
-        self.person = self.thing = self.group = None
+        self.people = []
+        self.thing = self.group = None
 
     def resolve(self, text: str, words: list[Word]) -> Edit | None:
         """The edit that puts the name in the subject's place, one of no width where none is
@@ -99,25 +90,40 @@ class Antecedents:
         )
 
     def _named(self, kind: str) -> str | None:
-        if kind in ("he", "she") and self.person and self.gender in (kind, "either"):
-            return self.person
+        if kind in ("he", "she"):
+            fitting = [name for name, gender in self.people if gender in (kind, "either")]
+            return fitting[0] if len(fitting) == 1 else None
         return {"it": self.thing, "they": self.group}.get(kind)
 
-    def note(self, text: str, words: list[Word], verb: int, shown: str) -> None:
-        """Remember what a clause was about. `shown` is its finished text."""
+    def note(self, text: str, words: list[Word], verb: int, shown: str, speaker: str) -> None:
+        """Remember what a clause was about. `shown` is its finished text, in which `speaker` is
+        the first person."""
         if words[0].low in _PRONOUNS:
             return  # Still the same.
         self.forget()
-        finished = words_of(shown)
         things = [found["noun"] for found in _THING.finditer(text)]
-        people = [noun for noun in things if _gender(noun)]
-        if len(people) == 1 and not words[0].text[0].isupper():
-            return
-        self._note_subject(finished, text, words, verb, shown)
-        if self.person is None and len(things) == 1 and not people:
+        people = [noun for noun in things if gender_of(noun)]
+        self._note_subject(words_of(shown), text, words, verb, shown)
+        named = [word for word in words[max(verb, 0) :] if gender_of(word.low)]
+        if people and len(named) == len(people):
+            self._note_people(people, words, verb, speaker)
+        elif not self.people and len(things) == 1:
             noun = things[0].split()[-1]
             if noun not in _NOT_THINGS:
                 self.thing = f"the {things[0]}"
+
+    def _note_people(self, people: list[str], words: list[Word], verb: int, speaker: str) -> None:
+        """Those whom a clause brings in at its end: a dog, a son."""
+        near = {word.low for word in words[max(verb, 0) : verb + 2]}
+        own = words[0].low in ("i", "we", "i've", "we've")
+        if not own and _IS_ONE & near:
+            return  # Tom is a friend: the same one.
+        owner = speaker if own else self.people[0][0] if len(self.people) == 1 else None
+        for noun in people:
+            whose = f"{owner}'s" if owner and _KEEPING & near else "the"
+            self.people.append((f"{whose} {noun}", gender_of(noun)))
+        if len(people) == 1 and people[0].split()[-1] in PETS:
+            self.thing = self.people[-1][0]
 
     def _note_subject(
         self, finished: list[Word], text: str, words: list[Word], verb: int, shown: str
@@ -128,38 +134,44 @@ class Antecedents:
         if "i" in lows or len(lows) > 4:
             return
         owner = next((word for word in finished if word.text.endswith("'s")), None)
-        if "and" in lows or (lows[-1].endswith("s") and lows[0] in ("my", "our", "the")):
-            self.group = _named_subject(lows, owner, text, words, verb, shown)
-            return
-        gender = next((_gender(low) for low in lows if _gender(low)), "")
-        capital = words[0].low not in DETERMINERS and words[0].text[0].isupper() and verb <= 2
         subject = _named_subject(lows, owner, text, words, verb, shown)
+        if "and" in lows or (lows[0] in ("my", "our", "the") and _is_plural(words, verb)):
+            self.group = subject
+            return
+        gender = next((gender_of(low) for low in lows if gender_of(low)), "")
+        capital = words[0].low not in DETERMINERS and words[0].text[0].isupper() and verb <= 2
         if gender or capital:
             name = re.search(r"[A-Z]\w+$", subject or "")
-            self.person = name[0] if name and lows[0] in ("my", "our") else subject
-            self.gender = gender or "either"
+            person = name[0] if name and lows[0] in ("my", "our") else subject
+            if person:
+                self.people.append((person, gender or "either"))
         elif lows[0] in ("my", "our", "the"):
             self.thing = subject
+
+
+_KEEPING = frozenset("have has got adopted bought own rescued raise keep".split())
+_IS_ONE = frozenset("is was became".split())
+
+
+def _is_plural(words: list[Word], verb: int) -> bool:
+    """Whether a subject is several things: the verb tells, else an s that no name ends in."""
+    last, after = words[verb - 1], words[verb].low
+    if after in ("are", "were", "have", "do", "aren't", "weren't", "haven't", "don't"):
+        return True
+    if after in ("was", "wasn't", "isn't", "hasn't", "doesn't") or is_third(after):
+        return False
+    ends = last.low.endswith("s") and not last.low.endswith(("ss", "us", "is", "'s"))
+    return ends and not last.text[0].isupper()
 
 
 def _named_subject(
     lows: list[str], owner: Word | None, text: str, words: list[Word], verb: int, shown: str
 ) -> str | None:
     """The subject of a clause as its finished text says it."""
-    subject = text[words[0].start : words[verb - 1].end]
+    subject = _MARKS.sub("", text[words[0].start : words[verb - 1].end])
     if not {"my", "our"} & set(lows):
         return subject[0].lower() + subject[1:] if lows[0] == "the" else subject
     if owner is None or lows[0] not in ("my", "our") or lows.count("my") + lows.count("our") > 1:
         return None
-    return f"{shown[: owner.end]}{text[words[0].end : words[verb - 1].end]}"
-
-
-def _gender(phrase: str) -> str:
-    for word in phrase.split():
-        if word in _SHE:
-            return "she"
-        if word in _HE:
-            return "he"
-        if word in _EITHER:
-            return "either"
-    return ""
+    rest = text[words[0].end : words[verb - 1].end]
+    return f"{shown[: owner.end]}{_MARKS.sub('', rest)}"

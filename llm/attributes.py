@@ -9,12 +9,15 @@ from typing import NamedTuple
 
 from rewound.eventlog.events import FactKind
 from rewound.llm.english import (
+    BE,
+    HAVE,
     PAST_AUXILIARIES,
     Word,
     is_past,
     is_surely_finite,
     words_of,
 )
+from rewound.llm.people import is_person, names_people
 
 
 class Attributes(NamedTuple):
@@ -92,6 +95,10 @@ _OWNED = re.compile(
     rf"^(?P<s>(?:[Tt]he )?[^,;:.!?'’]{{1,40}}?)['’]s (?P<a>[\w][\w -]{{1,40}}?) (?:is"
     rf"|are) {_V}{_END}"
 )
+# Nina's dog's name is Rufus.
+_NAME_OF = re.compile(
+    rf"^(?P<s>[^,;:.!?'’]{{1,40}})['’]s (?P<a>[\w][\w -]{{1,30}})['’]s name is {_V}{_END}"
+)
 _UNFIT_ATTRIBUTE = re.compile(r"\b(?:is|are|was|were|that|who|which|and|has|have|in|on|at|of)\b")
 _KEYS = re.compile(r"^(?:the |a |an )", re.I)
 
@@ -103,6 +110,9 @@ def attributes_of(text: str) -> Attributes:
     favourite = _FAVOURITE.match(text)
     if favourite:
         return _made(favourite["s"], favourite["a"], favourite["v"])
+    pet = _NAME_OF.match(text)
+    if pet:
+        return _made(pet["s"], pet["a"], pet["v"])
     owned = _OWNED.match(text)
     if owned and not _UNFIT_ATTRIBUTE.search(owned["a"]):
         return _owned(owned)
@@ -110,10 +120,24 @@ def attributes_of(text: str) -> Attributes:
         found = pattern.match(text)
         if found and _is_subject(found["s"]):
             value = found["v"]
+            if attribute == "home" and (_DATE.match(value) or not _settles(found)):
+                continue
             if attribute in ("birthday", "occupation"):  # The place is another matter.
                 value = re.split(r" (?:in|at|for) (?=[A-Z])", value)[0]
             return _made(found["s"], attribute, value)
     return Attributes()
+
+
+_DATE = re.compile(
+    r"(?:(?:on|in|at|around) )?(?=(?:the (?:week|weekend|summer|winter|spring|autumn|fall) of )?"
+    r"(?:(?:19|20)\d\d(?:-\d\d-\d\d|\b)|[A-Z][a-z]+ (?:19|20)\d\d\b))"
+)
+
+
+def _settles(found: re.Match[str]) -> bool:
+    """Only people move house; a party that moved has another day or room."""
+    moved = re.search(r"\b(?:mov|relocat)", found[0][len(found["s"]) : found.start("v")])
+    return moved is None or is_person(found["s"])
 
 
 _NOT_SUBJECTS = frozenset(
@@ -130,16 +154,42 @@ def _is_subject(text: str) -> bool:
     return len(words) <= 5 and not any(is_surely_finite(word.low) for word in words)
 
 
+# What passes, or says where or how, is no value: due, late, at home.
+_STATE = re.compile(
+    r"(?:\w+ing|going|about|allergic|married|from|always|here|there|so|very|due|late|early|sick|ill"
+    r"|broken|ready|done|over|near|gone|closed|open|fine|good|great|back|full|empty|expected)\b"
+)
+
+
 def _owned(found: re.Match[str]) -> Attributes:
     """Nina's bike is orange; Nina's sister is called Marta: what is owned is the attribute."""
+    name = found["a"]
     value = re.sub(r"^(?:called|named) ", "", found["v"])
-    if re.match(r"(?:\w+ing|going|about|allergic|married|from|always|here|there|so|very)\b", value):
+    called = value != found["v"]
+    if names_people(name.split()[-1]) and not (called or value[:1].isupper()):
+        return Attributes()  # A wife is pregnant, a dog is sick: states, no names.
+    if name.endswith("address"):
+        value = re.split(
+            r"[;!?(]|, (?=[a-z])| (?:and|but|since|because|from|as of) ",
+            found.string[found.start("v") :],
+        )[0]
+    name = _NEW.sub("", name)
+    date = _DATE.match(value)
+    value = value[date.end() :] if date else value
+    if _STATE.match(value):
         return Attributes()
     if any(word[0].isupper() and not word.isupper() for word in found["a"].split()):
         return Attributes()  # Nina's wife Anna is no attribute of Nina's.
-    if found["a"] == "birthday":
+    if name == "birthday":
         value = re.sub(r"^(?:on|in) ", "", value)
-    return _made(found["s"], found["a"], value)
+    return _made(found["s"], name, value)
+
+
+# What one has one of: a new one takes the place of the old.
+_NEW = re.compile(
+    r"^(?:new|current|present) (?=(?:[\w-]+ )?(?:address|number|e-?mail|password|pin|surname|name"
+    r"|title|boss|manager|job|office)$)"
+)
 
 
 def _made(subject: str, attribute: str, value: str) -> Attributes:
@@ -154,6 +204,8 @@ def kind_of(text: str, words: list[Word], verb: int, own: bool, dated: bool) -> 
         if not re.search(r"\binto\b", text) or _INTO.search(text) or _likes(text):
             return FactKind.PREFERENCE
     lows = [word.low for word in words]
+    if own_past(lows):
+        return FactKind.EPISODE
     near = lows[: max(verb, 0) + 4]  # A later one describes a thing: weighted keys.
     past = next((low for low in near if is_past(low) or low in PAST_AUXILIARIES), None)
     if past is None:
@@ -170,6 +222,16 @@ def kind_of(text: str, words: list[Word], verb: int, own: bool, dated: bool) -> 
         return FactKind.FACT  # Has.
     acted = any(is_past(low) and low not in _STATIVE for low in lows[: lows.index(past) + 3])
     return FactKind.EPISODE if own and acted and not passive else FactKind.FACT
+
+
+def own_past(lows: list[str]) -> bool:
+    """`I used to smoke`: what is over. Not `I am used to`, and not `is used to`."""
+    for place in range(1, len(lows) - 1):
+        if lows[place] == "used" and lows[place + 1] == "to":
+            if {"is", "are", "was", "were"} & set(lows[place:]):
+                return False  # The knife used to cut bread is dull.
+            return lows[place - 1] not in BE | HAVE | {"i'm", "got", "get", "be", "been", "we're"}
+    return False
 
 
 def _likes(text: str) -> bool:

@@ -66,6 +66,7 @@ VERBS = frozenset(
     propose prune rank recruit relocate render renew reside restart scale specialise specialize
     sponsor
     spray stem supervise sync transport trim upload water
+    bark bloom board depart hatch land leak melt premiere
     """.split()
 ) - {"can't"}
 
@@ -145,6 +146,7 @@ _NOUNS_TOO = frozenset(
     "controls cooks costs counts covers cuts cycles dances deals designs dreams dresses drinks "
     "drives drops exercises experiences exports falls farms fears fights files fits fixes flies "
     "guides hikes hits hopes hosts hunts imports increases irons jumps kicks lacks laughs leads "
+    "barks boards lands leaks "
     "lies lifts likes-and loads locks looks marks matters measures minds mixes moves needs notices "
     "offers orders packs paints parks passes phones picks plans plants plays points posts presents "
     "prints programs promises reports rests returns rides rings rises rows runs sails sales shares "
@@ -253,8 +255,10 @@ def _can_be_verb(words: list[Word], place: int) -> bool:
 def takes_object(words: list[Word], place: int) -> bool:
     """An unknown word that must be a verb: `the valve vents the tank`."""
     after = words[place + 1].low if place + 1 < len(words) else ""
-    before = words[place - 1].low if place else "s"
-    return after in _OBJECTS and _ends_as_third(words[place]) and not before.endswith("s")
+    if not place or after not in _OBJECTS or not _ends_as_third(words[place]):
+        return False
+    before = words[place - 1]  # A plural is followed by a plain form; Jonas is none.
+    return before.text[0].isupper() or not before.low.endswith("s")
 
 
 _OBJECTS = frozenset("the a an its their his her my our your no any".split())

@@ -7,14 +7,24 @@ of Chinese, Japanese, Korean and Thai a clause is kept as it was said, at half c
 
 import re
 from collections.abc import Sequence
+from datetime import date, datetime
 from typing import NamedTuple
 
 from rewound.eventlog.events import FactKind
 from rewound.llm.antecedents import Antecedents
+from rewound.llm.asides import known_from, lead_of, sets_a_scene, without_requests
 from rewound.llm.attributes import Attributes, attributes_of, entities_of, kind_of
 from rewound.llm.english import BE, SAME_IN_PAST, Word, is_adverb, verb_at, words_of
 from rewound.llm.extraction import Drawn, Said
-from rewound.llm.screening import LABELS, prose
+from rewound.llm.passing import (
+    has_open_object,
+    is_cut,
+    is_elliptic,
+    is_guess,
+    is_metadata,
+    is_passing,
+)
+from rewound.llm.screening import prose
 from rewound.llm.scripts import is_other_script, states_in_other_script
 from rewound.llm.sentences import LONGEST, Span, clauses, sentences, trim
 from rewound.llm.speakers import (
@@ -30,6 +40,7 @@ from rewound.llm.speakers import (
 )
 from rewound.llm.stating import (
     FORGOTTEN,
+    PASSIVE,
     Form,
     addresses_listener,
     dangles,
@@ -39,8 +50,9 @@ from rewound.llm.stating import (
     is_reported,
     is_small_talk,
 )
-from rewound.llm.time_expressions import find, tense_of
+from rewound.llm.time_expressions import find, last_day, tense_of
 from rewound.llm.time_ranges import TimeExpression
+from rewound.llm.wording import called, half_at_start, introduced, owned_by_subject, unmarked
 
 MOST = 8
 """Statements of one piece; the first ones count."""
@@ -64,8 +76,9 @@ class RulesExtractor:
             return []
         drawn: list[Drawn] = []
         reader = _Reader(piece)
+        wrapped = piece.role == "document"
         for block in prose(piece.text, piece.media):
-            for sentence in sentences(piece.text, block.start, block.end):
+            for sentence in sentences(piece.text, block.start, block.end, wrapped):
                 if sentence.end - sentence.start > LONGEST:
                     continue
                 drawn += reader.sentence(sentence)
@@ -84,44 +97,18 @@ class _Clause(NamedTuple):
     form: Form
 
 
-_MARK = r"[,.!:;—–-]+\s+"
-_OPENERS = (
-    r"(?:wow|yeah|yes|yep|no|nope|oh|ah|well|so|ok|okay|sure|actually|by the way|btw|also|anyway"
-    r"|honestly|sorry"
-    r"|haha|lol|great|cool|nice|fyi|unfortunately|luckily|sadly|fortunately|for the record"
-    r"|just so you know|as (?:i|you)"
-    r" (?:said|know|mentioned)(?: before)?|to be honest|in fact|basically|thanks|thank you|please"
-    r"|however|besides"
-    r"|moreover|additionally|in addition|furthermore|(?:hi|hey|hello)(?: \w+)?|thanks(?: \w+)?"
-    r"|and|but|plus|speaking of [\w' -]{2,40}"
-    r"|good (?:morning|evening|afternoon)(?: \w+)?|guess what|don['’]t worry|no worries|good news"
-    r"|bad news|quick update|thankfully|hopefully|personally|clearly|obviously|interestingly"
-    r"|surprisingly|on (?:a|another) (?:\w+ )?note|aww*|yay|ugh|omg|whoa|bummer|gosh|yikes|yup"
-    r"|yea|hmm+)"
-)
-# A name that is called: Caroline, I moved. Not `Max, my dog, is old`, and not a day or an adverb.
-_CALLED = (
-    r"(?-i:(?!(?:Yester|To|Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)\w|\w+ly\b|However|Sometimes|Often"
-    r"|Nowadays|Tonight|Afterwards|Once)[A-Z][a-z]{1,15}), "
-    r"(?=(?:i|i['’]\w+|that|that['’]s|it|it['’]s|this|thanks|we)\b)"
-)
-_LEAD = re.compile(
-    rf"(?:{_OPENERS}{_MARK}|{_CALLED}|(?:{'|'.join(sorted(LABELS))})\s?:\s+|(?:and|but|so|or|then"
-    rf"|well|also|plus|anyway) "
-    r"(?=(?:i|i['’]\w+|my|we|the|our|he|she|it)\b)"
-    r"|(?:please |pls )?(?:remember|note|keep in mind|don['’]t forget|be aware|know)(?: that|:|,) "
-    r"|(?:just )?(?:a )?(?:quick )?(?:note|reminder|heads[- ]up|update)[:,—-]+ "
-    r"|(?:i (?:just )?(?:want(?:ed)? to|should|must) (?:mention|say|add|let you know|tell you"
-    r"|note)|the (?:thing|fact|truth)"
-    r" is|i (?:must|have to) (?:say|admit)|fun fact|did i mention|let me tell you)(?: that|:|,)? )",
-    re.I,
-)
 _TAIL = re.compile(
     r"[\s.!。！…,;:|\U0001f300-\U0001faff\u2600-\u27bf\ufe0f\u200d]+$|(?:\s[:;=]-?"
     r"|[^\w\s]?<3)[()DP3/]*$|[\"”’)\]*_]+$"
 )
 # Words for what may have been named elsewhere.
 _ELSEWHERE = frozenset("he she it they him them his hers its their theirs this these those".split())
+# What may stand before a recalled memory: a number or a word in brackets, or a label.
+_MARKED = r"(?:[\[(][^\])\n]{1,20}[\])]|[\w ]{1,20}:)?"
+_USER = (
+    r"(?:the |this )?user\b(?! (?:interface|manual|guide|table|story|stories|base|groups?|names?"
+    r"|accounts?|ids?|experience|data|research|tests?|testing|input|agent|model|service)\b)"
+)
 _ASIDE = re.compile(r"\s*\[[^\]\n]{3,300}\]$")
 _SPACES = re.compile(r"\s+")
 
@@ -137,6 +124,11 @@ class _Reader:
         self.name = speaker or (AUTHOR if self.document else UNNAMED)
         self.named = bool(speaker)
         self.before = Antecedents()
+        self.told_of = re.compile(rf"{_MARKED}\W{{0,3}}(?:{re.escape(self.name)}\b|{_USER})", re.I)
+        self.day: datetime | None = None
+        """The last day that the sentence named."""
+        self.earlier: datetime | None = None
+        """That of the sentences before."""
 
     def sentence(self, span: Span) -> list[Drawn]:
         """The statements of one sentence."""
@@ -146,13 +138,20 @@ class _Reader:
         if is_other_script(whole):
             return self._in_other_script(span, whole)
         asks = whole.rstrip('"”’)*_ ').endswith(("?", "?!", "？"))
-        plain = _plain(whole[_lead_of(whole) :])
+        if not self.document:
+            said = without_requests(self.text, span)
+            asks = asks and said == span
+            span, whole = said, self.text[said.start : said.end]
+        plain = _plain(whole[lead_of(whole) :])
+        if not self.document and sets_a_scene(plain):
+            return []
         if (asks and is_question(plain, False)) or is_small_talk(plain):
             return []
         parts = clauses(self.text, span)
         if len(parts) > 1 and re.search(r"\bif\b", plain[:4]):
             return []
         drawn: list[Drawn] = []
+        self.day, self.earlier = None, self.day
         for part in parts:
             clause = self._clause(part, asks and part is parts[-1])
             made = self._drawn(clause) if clause else None
@@ -164,8 +163,10 @@ class _Reader:
 
     def _clause(self, part: Span, asks: bool) -> _Clause | None:
         """The clause without its openers, or None when it states nothing to keep."""
-        start = part.start + _lead_of(self.text[part.start : part.end])
+        start = part.start + lead_of(self.text[part.start : part.end])
+        start += half_at_start(self.text[start : part.end])
         body = _ASIDE.sub("", self.text[start : part.end])
+        body = body if self.document else body[: known_from(body)]
         end = start + len(body) - len(_ending(body))
         span = trim(self.text, start, end)
         text = self.text[span.start : span.end]
@@ -174,33 +175,62 @@ class _Reader:
             return None
         if is_hypothetical(low, text, self.document) or is_reported(low, text):
             return None
-        if not self.document and addresses_listener(low):
-            return None
         words = words_of(text)
-        if len(words) < 2 or dangles(words):
+        if not self.document and called(text):
+            return _Clause(span, text, words, -1, "called")
+        if not self.document and (addresses_listener(low) or is_guess(low)):
+            return None
+        if not self.document and has_open_object(low):
+            return None
+        if self._is_recalled(text, words):
+            return None
+        if self.document and (is_metadata(low) or is_elliptic(text)):
+            return None
+        if len(words) < 2 or dangles(words) or is_cut(words):
             return None
         verb = verb_at(words)
         form = form_of(words, low, verb, self.document)
         return _Clause(span, text, words, verb, form) if form else None
 
+    def _is_recalled(self, text: str, words: list[Word]) -> bool:
+        """Whether a person is told of by name in his own message: so memories speak, not people.
+
+        Whatever stands above such a line, a client pasted it from what was recalled.
+        """
+        return not self.document and not speaks(words) and bool(self.told_of.match(text))
+
     def _drawn(self, clause: _Clause) -> Drawn | None:
         text, words = clause.text, clause.words
+        if clause.form == "called":
+            return self._called(clause)
         pronoun = self.before.resolve(text, words)
         if pronoun is None:
             return None
-        times = find(text, self.at, self.zone)
+        times = self._times(text)
+        if not self.document and is_passing(_plain(text)) and not self._beyond(times):
+            return None
         edits = [pronoun] if pronoun.end else []
         same = any(word.low in SAME_IN_PAST for word in words)
-        edits += first_person(text, words, self.name, same and tense_of(text) == "past")
+        their = owned_by_subject(words, clause.form == "elided")
+        edits += first_person(text, words, self.name, same and tense_of(text) == "past", their)
+        edits += unmarked(text)
         moved, time_edits = _timed(text, times)
         shown = _SPACES.sub(" ", edited(text, time_edits + edits) + moved).strip()
         if clause.form == "elided":
-            shown = f"{self.name} {shown[:1].lower()}{shown[1:]}"
-        shown = capitalised(shown)
+            was = "was " if words[0].low in PASSIVE else ""
+            shown = f"{self.name} {was}{shown[:1].lower()}{shown[1:]}"
+        named = introduced(shown, self.name)
+        if named is None:
+            return None
+        shown = named if text[0] == "`" else capitalised(named)
         own = clause.form == "elided" or _subject_is_own(words, clause.verb)
-        self.before.note(text, words, clause.verb, shown)
-        dated = next((time for time in times if time.valid_from or time.valid_to), None)
+        self.before.note(text, words, clause.verb, shown, self.name)
+        dated = next((time for time in times if _dates(text, time)), None)
         attributes = Attributes() if clause.form == "instruction" else attributes_of(shown)
+        if attributes.attribute == "birthday" and time_edits:
+            attributes = Attributes()  # The day of this year is no day of birth.
+        if pronoun.end and words[0].low in ("it", "it's"):
+            attributes = Attributes()  # One of several things that may be said of it.
         return Drawn(
             text=shown,
             start=clause.span.start,
@@ -216,6 +246,34 @@ class _Reader:
             entities=entities_of(shown, self._starts_with_name(shown, words, own)),
             confidence=self._confidence(clause, attributes, bool(pronoun.end)),
         )
+
+    def _times(self, text: str) -> list[TimeExpression]:
+        """The times of a clause. `The 21st` that could also follow the day of the sentence before
+        stays as it was said."""
+        times = find(text, self.at, self.zone, after=self.day)
+        if times and self.day is None and self.earlier is not None:
+            others = find(text, self.at, self.zone, after=self.earlier)
+            times = [time for time in times if time in others]
+        self.day = last_day(times) or self.day
+        return times
+
+    def _called(self, clause: _Clause) -> Drawn:
+        name = called(clause.text) or ""
+        return Drawn(
+            text=capitalised(f"{self.name} goes by {name}"),
+            start=clause.span.start,
+            end=clause.span.end,
+            subject=capitalised(self.name),
+            attribute="name",
+            value=name,
+            entities=(self.name, name) if self.named else (name,),
+            confidence=900,
+        )
+
+    def _beyond(self, times: list[TimeExpression]) -> bool:
+        """Whether a time is named that is not only today."""
+        today = find("today", self.at, self.zone)
+        return any(time.first is None or time.first.date() != _day(today) for time in times)
 
     def _starts_with_name(self, shown: str, words: list[Word], own: bool) -> bool:
         if speaks(words) and shown.startswith(self.name):
@@ -263,6 +321,24 @@ class _Reader:
         ]
 
 
+def _day(today: list[TimeExpression]) -> date | None:
+    return today[0].first.date() if today and today[0].first else None
+
+
+# What stands behind a comma with a time of its own: pregnant, due in October.
+_BEHIND = re.compile(
+    r"\b(?:is|are|am|has|have)\b[^,]*, (?:and )?(?:\w{3,}ed|bought|built|born|made|found|given"
+    r"|sold|set|ending|expiring)\b[^,]*$"
+    r"|(?:, (?:and )?| and |\bwho is |\bwho['’]s )(?:due|expected)\b[^,]*$",
+    re.I,
+)
+
+
+def _dates(text: str, time: TimeExpression) -> bool:
+    """Whether a time is when the statement begins or ends, and not a time of a thing in it."""
+    return bool(time.valid_from or time.valid_to) and not _BEHIND.search(text, 0, time.start)
+
+
 def _plain(text: str) -> str:
     return _ending_off(text).lower().replace("’", "'")
 
@@ -293,17 +369,6 @@ def _abbreviated(text: str, stop: int) -> bool:
     return text[max(0, stop - 3) : stop + 1].lower() in ("a.m.", "p.m.")
 
 
-def _lead_of(text: str) -> int:
-    """Characters of openers before the statement itself: `Wow, actually, `."""
-    done = 0
-    for _ in range(4):
-        found = _LEAD.match(text, done)
-        if found is None or found.end() == done:
-            break
-        done = found.end()
-    return done
-
-
 def _subject_is_own(words: list[Word], verb: int) -> bool:
     for place in range(min(verb + 1, len(words)) if verb >= 0 else len(words)):
         if is_own(words, place) and words[place].low not in ("my", "mine", "me"):
@@ -313,6 +378,9 @@ def _subject_is_own(words: list[Word], verb: int) -> bool:
         if words[place].low in BE:
             return False
     return False
+
+
+_NOW = re.compile(r"\s+now\b(?=\s*(?:$|[,.;!]))", re.I)
 
 
 def _timed(text: str, times: list[TimeExpression]) -> tuple[str, list[Edit]]:
@@ -331,4 +399,9 @@ def _timed(text: str, times: list[TimeExpression]) -> tuple[str, list[Edit]]:
             moved = f" {time.wording}"
         else:
             edits.append(Edit(time.start, time.end, time.wording))
+    edits += [
+        Edit(now.start(), now.end(), "")
+        for time in times
+        if time.relation == "since" and (now := _NOW.match(text, time.end))
+    ]
     return moved, edits

@@ -15,22 +15,34 @@ _FENCE = re.compile(r"\s{0,8}(?:```|~~~)")
 _BULLET = re.compile(r"\s{0,40}(?:[-*+•‣]|\(?\d{1,3}[.)]|[a-z]\))\s{1,8}(?:\[[ xX]\]\s{1,4})?")
 _TAG = re.compile(
     r"\s{0,40}<\s?(?P<close>/)?\s?(?P<name>(?:\w{1,20}[-_])?(?:memor(?:y|ies)|recall(?:ed)?|facts?"
-    r"|context|system|documents?|history|knowledge|search[-_]results?|tool[-_]results?)"
+    r"|context|system|documents?|history|knowledge|profile|mem\d|retrieved|retrieval"
+    r"|search[-_]results?|tool[-_]results?)"
     r"(?:[-_]\w{1,20})?)\b[^>\n]{0,200}>",
     re.I,
 )
 _MEMORY_HEAD = re.compile(
-    r"\s{0,40}[#*_\[(]{0,6}\s?(?:(?:here(?:['’]s| is) )?what (?:i|you|we) (?:remember|recall|know"
-    r"|have stored)\b[^:\n]{0,80}:|(?:here (?:are|is) )?(?:(?:some|the|your|my|all|these|a few) )?"
+    r"\s{0,40}[#*_=\[(-]{0,6}\s?(?:(?:here(?:['’]s| is) )?(?:the )?(?:what|things|all|everything)"
+    r" (?:that )?(?:i|you|we) (?:already )?(?:remember|recall|know|have stored)\b[^:\n]{0,80}:"
+    r"|(?:what is |what['’]s |already )?known (?:facts )?about (?:the |this )?[\w ]{1,40}\**:"
+    r"|(?:here (?:are|is) )?(?:(?:some|the|your|my|all|these|a few) )?"
     r"(?:(?:relevant|retrieved|recalled|stored|past|previous|prior|saved|known|long[- ]term|related"
     r"|user'?s?|existing|recent|important|background|following) ){0,3}"
-    r"(?:memor(?:y|ies)|recollections|facts|context|knowledge|conversation history)"
-    r"(?: (?:about|from|of|for|on|i have|we have|found|stored|retrieved|that)\b[^:\n]{0,80})?"
-    r"\s?[\])*_]{0,6}\s?:)",
+    r"(?:memor(?:y|ies)|recollections|facts|context|knowledge|profile|conversation history)"
+    # A heading needs no colon when nothing but what it is about stands in its line.
+    r"(?:(?: (?:about|from|of|for|on|i have|we have|found|stored|retrieved|that)\b[^:\n]{0,80})?"
+    r"\s?[\])*_=-]{0,6}\s?:"
+    r"|(?: (?:about|from|of|for|on) (?:(?:the|our|this|past|previous|earlier|your) ){0,3}[\w'’-]+)?"
+    r"\s?[\])*_=-]{0,6}\s{0,8}$))",
     re.I,
 )
+_UUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
+_ID = rf"(?:id\s?[:=]\s?)?(?:[a-z]{{2,12}}_(?=\w{{0,40}}\d)[0-9A-Za-z]{{6,40}}|{_UUID})"
+_ID_BEHIND = re.compile(rf"[\[(]{_ID}[\])][\s.]{{0,8}}$")
+_ID_ALONE = re.compile(rf"\s{{0,40}}[-*•]?\s{{0,4}}[\[(]?{_ID}[\])]?\s{{0,8}}$")
 _OWN_LINE = re.compile(
-    r"\s{0,40}[-*•]?\s{0,4}\[\d{4}-\d\d(?:-\d\d)?[^\]\n]{0,40}\]|[^\n]{0,4000}?\b(?:fact|mem"
+    r"\s{0,40}[-*•]?\s{0,4}\[\d{4}-\d\d(?:-\d\d)?[^\]\n]{0,40}\]|\s{0,40}[-*•]?\s{0,4}\[\d{1,3}\]\s"
+    r"|\s{0,40}[-*•#_]{0,6}\s?(?i:memory|fact|recollection|passage|snippet)\s?#?\d{1,4}\**\s?[:.)]"
+    r"|[^\n]{0,4000}?\b(?:fact|mem"
     r"|passage)_"
     r"[0-9A-Za-z]{6,}"
 )
@@ -102,7 +114,7 @@ def _is_json(text: str) -> bool:
 def _lines(text: str) -> Iterator[tuple[int, int, bool]]:
     """Each line with whether it is prose of the writer's own. One pass."""
     start, size = 0, len(text)
-    fenced = quoted = replied = False
+    fenced = quoted = begun = replied = False
     inside = ""
     while start < size:
         stop = text.find("\n", start)
@@ -122,17 +134,26 @@ def _lines(text: str) -> Iterator[tuple[int, int, bool]]:
         elif fenced or tag:
             own = False
         elif start == stop or text[start:stop].isspace():
-            quoted = False
+            quoted = quoted and not begun  # The blank line below a heading ends nothing.
         elif quoted or replied:
-            own = False
-        elif _MEMORY_HEAD.match(text, start, stop):
-            quoted = True
+            begun = True
+        elif head := _MEMORY_HEAD.match(text, start, stop):
+            quoted, begun = True, bool(text[head.end() : stop].strip("* _"))
         elif _REPLY_HEAD.match(text, start, stop):
             replied = True
         else:
-            own = is_prose(text[start:stop])
+            own = is_prose(text[start:stop]) and not _ID_ALONE.match(
+                text, stop + 1, _end(text, stop)
+            )
         yield start, stop, own
         start = stop + 1
+
+
+def _end(text: str, stop: int) -> int:
+    """Where the line behind the one that ends at `stop` ends, if it is as short as an id."""
+    most = min(len(text), stop + 100)
+    end = text.find("\n", stop + 1, most)
+    return most if end < 0 else end
 
 
 _SUSPECT = re.compile(r"[|<>{}\[\]()=;#$%@:\"*_/❯-]|\d\d:\d\d|\b[A-Z]{4,}\b")
@@ -145,6 +166,8 @@ def is_prose(line: str) -> bool:
     for pattern in (_OWN_LINE, _LOG, _MARKUP, _HEADING, _OTHERS):
         if pattern.match(line):
             return False
+    if _ID_BEHIND.search(line[-100:]):
+        return False
     bullet = _BULLET.match(line)
     bare = line[bullet.end() :] if bullet else line
     if _MARKUP.match(bare) or _CODE.search(bare) or line.count("|") > 1:

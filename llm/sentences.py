@@ -30,7 +30,7 @@ OWNERS = ("my", "our", "his", "her", "their")
 
 
 # What begins a clause about the noun before it: the bike I bought, the tool that helps.
-_RELATIVE = frozenset("i we he she they you that which who whose where".split())
+_RELATIVE = frozenset("i we he she it they you that which who whose where".split())
 
 
 class Span(NamedTuple):
@@ -45,21 +45,28 @@ _STOP = re.compile(
 )
 _QUOTE = re.compile(r"[\"“”„«»]")
 _ABBREVIATIONS = frozenset(
-    "mr mrs ms dr prof st vs e.g i.e eg ie cf approx no nr vol fig ed eds gen col sgt capt rev hon "
+    "mr mrs ms dr prof st vs e.g i.e eg ie cf approx vol fig ed eds gen col sgt capt rev hon "
     "jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat al ca pp dept est "
     "mt ft z.b bzw ca usw sra sr".split()
 )
 # Abbreviations that end a sentence as often as not: only a small letter after them decides.
 _EITHER = frozenset("etc a.m p.m u.s u.k u.s.a inc ltd co corp jr sr ph.d b.a m.sc min max".split())
+# Abbreviations when a number follows; a street's name may end in one: Lindenstr. 5.
+_NUMBERED = frozenset(
+    "no nr nos str apt ste fl bldg rm ave rd blvd ln sq pl p pp ch art sec para abs eq ext tel box "
+    "unit col ser ed bd kap hs pos".split()
+)
+_STREETS = ("str", "pl", "allee", "weg", "ave", "blvd")
+_STARTS = frozenset("i i'm i've it it's he she we they my our the this there but and".split())
 _LAST_WORD = re.compile(r"[^\s(\[\"“]+$")
 _QUOTED_MOST = 400
 
 
-def sentences(text: str, start: int, end: int) -> list[Span]:
+def sentences(text: str, start: int, end: int, wrapped: bool = False) -> list[Span]:
     """Sentences of text[start:end], without the white space around them.
 
     A line ends a sentence, unless it was broken for its width: the next one goes on in small
-    letters.
+    letters. In a text that is `wrapped` a long line without an end mark always goes on.
     """
     spans: list[Span] = []
     begin, quoted_until = start, start
@@ -69,7 +76,8 @@ def sentences(text: str, start: int, end: int) -> list[Span]:
             continue
         if found[0] == "\n":
             line = max(text.rfind("\n", begin, stop - 1), begin)
-            if text[stop : min(stop + 1, end)].islower() and stop - line > 40:
+            goes_on = text[stop : min(stop + 1, end)].islower() and stop - line > 40
+            if goes_on or (wrapped and stop - line > 60):
                 continue
         else:
             quoted_until = _quote_end(text, begin, stop, end)
@@ -102,6 +110,12 @@ def _ends(text: str, begin: int, found: re.Match[str], end: int) -> bool:
     word = before[0].lower() if before else ""
     if word in _EITHER:
         return not after[:1].islower() and not after[:1].isdigit()
+    if after[:1].isdigit() or after[:1] == "#":
+        if word in _NUMBERED or (len(word) > 4 and word.endswith(_STREETS)):
+            return False
+    if word == "st" and after[:1].isupper():  # James St. It is quiet; St. Ives.
+        ahead = words_of(text[found.end() : min(found.end() + 12, end)])
+        return bool(ahead) and ahead[0].low in _STARTS
     if word in _ABBREVIATIONS:
         return not after
     if len(word) == 1 and word.isalpha() and before and before[0].isupper() and word != "i":
@@ -140,7 +154,7 @@ _LEAD = re.compile(
     r"|(?:\d+|\w+) \w+ (?:ago|later)|the day (?:before yesterday|after tomorrow))\b(?: at \w+)?,? ",
     re.I,
 )
-_SUBORDINATE = re.compile(
+OPENING_SUBORDINATE = re.compile(
     r"(?:when|whenever|if|although|though|because|since (?!then)|as|while|after|before|once|until"
     r"|unless|even|whether|where|wherever|given|to(?! be honest)|in order|by(?! the way)|despite"
     r"|with|without)\b",
@@ -157,7 +171,7 @@ def clauses(text: str, sentence: Span) -> list[Span]:
     if sentence.end - sentence.start > LONGEST:
         return []
     whole = text[sentence.start : sentence.end]
-    subordinate = _SUBORDINATE.match(whole) is not None
+    subordinate = OPENING_SUBORDINATE.match(whole) is not None
     parts: list[Span] = []
     begin, quoted = 0, _quotations(whole)
     for joint in _JOINT.finditer(whole):
@@ -167,7 +181,9 @@ def clauses(text: str, sentence: Span) -> list[Span]:
         if subordinate and (joint["word"] or bare):
             continue
         left = words_of(whole[begin : joint.start()])
-        if verb_at(left) < 0 or (bare and _SUBORDINATE.match(whole, begin)):
+        if verb_at(left) < 0 or (bare and OPENING_SUBORDINATE.match(whole, begin)):
+            continue
+        if _is_still_subject(left):
             continue
         if starts_clause(whole[joint.end() : joint.end() + 120], bare, joint["comma"] is not None):
             parts.append(trim(whole, begin, joint.start()))
@@ -175,6 +191,36 @@ def clauses(text: str, sentence: Span) -> list[Span]:
     parts.append(trim(whole, begin, len(whole)))
     offset = sentence.start
     return [Span(a + offset, b + offset) for a, b in parts if a < b]
+
+
+def _is_still_subject(words: list[Word]) -> bool:
+    """`The log that holds the events`: its only verb is that of a clause about its subject."""
+    first = words[0].low
+    if first not in DETERMINERS:
+        return False
+    for place in range(2, min(len(words), 7)):
+        low = words[place].low
+        if is_surely_finite(low):
+            return False
+        if low in _RELATIVE:
+            if low in PRONOUNS and first in ("this", "that", "every", "each"):
+                return False  # This week I moved.
+            verbs = [word for word in words[place + 1 :] if is_finite(word.low)]
+            return len(verbs) < 2
+    return False
+
+
+def _disagree(noun: Word, verb: str) -> bool:
+    """`the texts is`, `the log are`: a noun that is not the subject of the verb behind it."""
+    plural = noun.low.endswith("s") and not noun.low.endswith(("ss", "us", "is", "ics", "news"))
+    if not noun.text[0].islower():
+        return False
+    return (plural and verb in ("is", "was", "has", "does")) or (
+        not plural and noun.low not in _PLURALS and verb in ("are", "were", "have", "do")
+    )
+
+
+_PLURALS = frozenset("people children men women mice feet teeth police data media others".split())
 
 
 def _quotations(text: str) -> list[tuple[int, int]]:
@@ -211,7 +257,9 @@ def starts_clause(text: str, bare: bool = False, comma: bool = False) -> bool:
     if first in DETERMINERS:
         stop = next((at for at in range(1, len(words)) if words[at].low in _RELATIVE), 7)
         ahead = range(2, min(stop, 7, len(words)))
-        return any(surely(words[at].low) or takes_object(words, at) for at in ahead)
+        verb = next((at for at in ahead if surely(words[at].low) or takes_object(words, at)), 0)
+        joined = any(words[at].low in ("and", "or") for at in range(verb))
+        return verb > 0 and (joined or not _disagree(words[verb - 1], words[verb].low))
     if words[0].text[0].isupper() and len(words) > 1 and words[1].low not in _RELATIVE:
         return any(surely(word.low) or is_third(word.low) for word in words[1:3])
     return first in ("what", "how", "why", "can", "could", "do", "is", "are") and comma

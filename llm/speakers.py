@@ -6,6 +6,7 @@ the speaker's, which is true of it too.
 """
 
 import re
+from collections.abc import Collection
 from typing import NamedTuple
 
 from rewound.llm.english import (
@@ -74,16 +75,24 @@ def is_own(words: list[Word], place: int) -> bool:
     return before not in _ROMAN
 
 
-def first_person(text: str, words: list[Word], name: str, look_back: bool = False) -> list[Edit]:
+def first_person(
+    text: str,
+    words: list[Word],
+    name: str,
+    look_back: bool = False,
+    their: Collection[int] = (),
+) -> list[Edit]:
     """The edits that put `name` in the first person's place.
 
     `look_back` says that the sentence is about the past: a verb whose past form is its present
-    (read, put) keeps it.
+    (read, put) keeps it. `their` holds the places of each `my` that a pronoun may stand for.
     """
     edits: list[Edit] = []
     for place, word in enumerate(words):
         low = word.low
-        if low in _SHARED:
+        if place in their:
+            edits.append(Edit(word.start, word.end, "their"))
+        elif low in _SHARED:
             edits.append(Edit(word.start, word.end, _shared(low, name, words, place)))
         elif is_own(words, place):
             edits += _own(text, words, place, name, look_back)

@@ -9,6 +9,8 @@ from typing import Literal
 
 from rewound.llm.english import (
     AUXILIARIES,
+    DETERMINERS,
+    MODALS,
     PRONOUNS,
     VERBS,
     Word,
@@ -22,7 +24,7 @@ from rewound.llm.english import (
 
 FORGOTTEN = "█"
 
-Form = Literal["statement", "instruction", "elided"]
+Form = Literal["statement", "instruction", "elided", "called"]
 
 _SMALL_TALK = re.compile(
     r"(?:hi|hey|hello|hiya|yo|dear \w+|thanks?\b.*|thank you.*|thx.*|many thanks.*|cheers|welcome.*"
@@ -222,11 +224,14 @@ def form_of(words: list[Word], low: str, verb: int, document: bool) -> Form | No
     if _STANDING_OPENERS.match(low):
         return "instruction"
     base = first in VERBS or first in _TO_ASSISTANT or first in _STANDING
+    base = base and not _is_code(low, words[0])
     if base and not is_past(first) and verb != 0 and not _noun_first(words, verb):
         if not document and _CHEERING.match(low):
             return None
         standing = first in (_STANDING if document else _USER_STANDING)
         return "instruction" if standing and len(words) > 2 else None
+    if not document and _is_bare_past(words, verb):
+        return "elided"
     if verb < 0 or is_adverb(first):
         place = 1 if first in ("just", "finally", "recently", "already") else 0
         past = len(words) > place + 2 and is_past(words[place].low) and not document
@@ -239,14 +244,55 @@ def form_of(words: list[Word], low: str, verb: int, document: bool) -> Form | No
     return "statement"
 
 
+def _is_code(low: str, first: Word) -> bool:
+    """`log.py`, or a word in marks of code: a name, whatever the word means."""
+    return (
+        low[:1] == "`"
+        or low[first.end : first.end + 1] in ("_", "/", "`")
+        or (low[first.end : first.end + 1] == "." and low[first.end + 1 : first.end + 2].isalnum())
+    )
+
+
 def _lost_its_subject(words: list[Word]) -> bool:
     """`Seems fine`, `Haven't talked`, `Got it covered`: whose it was is not said."""
     first, after = words[0].low, words[1].low
+    if first in MODALS and (is_past(after) or is_third(after)):
+        return False  # Will has a dog.
+    if first in MODALS and after in ("have", "be", "not", "never", "been"):
+        return True
+    if first in _GUESSES and (after in PRONOUNS or after in DETERMINERS):
+        return True
     if first in AUXILIARIES and after not in AUXILIARIES:
         return True
     if is_third(first) and is_surely_finite(first):
         return True
     return is_past(first) and after in ("it", "that", "this", "them", "him", "me", "us")
+
+
+_GUESSES = frozenset(
+    "bet guess hope wish think suppose figure reckon wonder doubt assume heard thought figured "
+    "guessed hoped knew believe pretty feels".split()
+)
+# Past forms that open a clause only where an `I` was left out; no name, noun or adjective.
+_BARE_PAST = frozenset(
+    "got went ate bought took came began met ran drove wrote gave flew woke slept told taught won "
+    "wore caught chose brought forgot grew swam sang sent sought threw quit drank hid froze".split()
+)
+PASSIVE = frozenset("promoted diagnosed hired fired accepted admitted invited elected".split())
+
+
+def _is_bare_past(words: list[Word], verb: int) -> bool:
+    """`Got promoted today`, `Went hiking and saw a bear`, `Visited Rome`, `Promoted to lead`."""
+    first, after = words[0], words[1]
+    if first.low in _BARE_PAST:
+        if after.low in ("it", "that", "this", "them", "him", "me", "us") or len(words) < 3:
+            return False
+        return verb < 0 or words[verb].low not in AUXILIARIES or is_past(after.low)
+    if verb >= 0 or len(words) < 3 or not is_past(first.low):
+        return False
+    if first.low in PASSIVE:
+        return after.low in ("to", "with", "by", "at", "into", "as", "for", "from")
+    return after.low.endswith("ing") or (after.text[0].isupper() and first.low.endswith("ed"))
 
 
 def _noun_first(words: list[Word], verb: int) -> bool:
@@ -273,11 +319,23 @@ def dangles(words: list[Word]) -> bool:
                 return follows not in ("when", "that", "if") and not is_verb_form(follows)
             return follows in _AFTER_OBJECTS
         known = word.low in PRONOUNS or word.low in AUXILIARIES or is_adverb(word.low)
+        known = known or word.low in _NOBODY or (place == 0 and _is_name(words))
         if not known and not _leads_on(word.low):
             return False
     return False
 
 
+def _is_name(words: list[Word]) -> bool:
+    """Marco fixed it: a person is no answer to what `it` is."""
+    first = words[0]
+    if first.low in DETERMINERS or is_verb_form(first.low):
+        return False
+    return first.text[0].isupper() and len(words) > 1 and is_past(words[1].low)
+
+
+_NOBODY = frozenset(
+    "nobody noone everyone everybody someone somebody anyone anybody people since".split()
+)
 _OBJECTS = frozenset("it them him her this that these those".split())
 _AFTER_OBJECTS = frozenset(
     ["", *"as for to in at on so because with a and every from lately".split()]

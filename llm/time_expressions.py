@@ -16,7 +16,7 @@ from functools import lru_cache
 from rewound.eventlog.instants import Precision, zone_named
 from rewound.llm.english import is_past, words_of
 from rewound.llm.time_languages import FOREIGN, foreign_points
-from rewound.llm.time_points import COUNT, UNIT, count_of, may_hold_time, points
+from rewound.llm.time_points import COUNT, UNIT, count_of, day_before_next, may_hold_time, points
 from rewound.llm.time_ranges import (
     PREPOSITION,
     TimeExpression,
@@ -39,12 +39,23 @@ _ONWARD = re.compile(
     r"(?:\s(?:to|until|till|through|and)|\s?[-–—])\s?(?:now|today|the present|present)\b", re.I
 )
 _JOIN = re.compile(r"\s?(?:to|until|till|through|and|-|–|—|up to)\s(?:the )?|\s?[-–—]\s?", re.I)
+_SOON = (
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|tonight|next|later|this|week|january"
+    r"|february|march|april|may|june|july|august|september|october|november|december"
+)
 _FUTURE = re.compile(
     r"\b(?:will|won['’]t|shall|going to|gonna|tomorrow|next|upcoming|plan|plans|planning|due"
     r"|expires?"
     r"|starts?|begins?|ends?|leaves?|is on|are on|must(?! have)|(?:have|has|needs?) to"
-    r"|(?:moved|postponed|rescheduled|shifted|pushed|brought forward|changed) (?:\w+ )?to|(?:am"
+    r"|(?:am"
     r"|is|are) \w+ing)\b|['’](?:ll|m \w+ing)\b",
+    re.I,
+)
+# An appointment that moved lies ahead, though the moving is over.
+_MOVED_TO = re.compile(
+    r"\b(?:moved|postponed|rescheduled|shifted|pushed|brought forward|changed) (?:\w+ ){0,3}?to"
+    rf" (?=(?:the )?(?:{_SOON}|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{_SOON})|\d{{4}}-\d\d"
+    r"|\d{1,2}(?::\d\d)? ?[ap]\.?m\b|\d{1,2}(?:st|nd|rd|th)$)\b)",
     re.I,
 )
 _PAST = re.compile(
@@ -69,6 +80,8 @@ def place(zone: str) -> tzinfo:
 
 def tense_of(text: str) -> Tense:
     """Whether a sentence looks back: what it says with a past verb, unless it also plans."""
+    if _MOVED_TO.search(text):
+        return "future"
     if _FUTURE.search(text) and not _LONG_PAST.search(text):
         return "future"
     if _PAST.search(text) or any(is_past(word.low) for word in words_of(text)):
@@ -76,9 +89,17 @@ def tense_of(text: str) -> Tense:
     return "future"
 
 
-def find(text: str, at: int, zone: str = "UTC", tense: Tense | None = None) -> list[TimeExpression]:
+def find(
+    text: str,
+    at: int,
+    zone: str = "UTC",
+    tense: Tense | None = None,
+    after: datetime | None = None,
+) -> list[TimeExpression]:
     """The time expressions of one sentence or clause, in order; none for a moment `at` (UTC µs)
     outside the years 2 to 9998. What recurs (`every Friday`, a birthday) is not resolved.
+
+    `after` is the local day that the sentence named before this text: `the 21st` follows it.
 
     Raises InvalidInput for a zone that there is not.
     """
@@ -94,12 +115,30 @@ def find(text: str, at: int, zone: str = "UTC", tense: Tense | None = None) -> l
     local = now.replace(tzinfo=None)
     tense = tense or tense_of(text)
     found = ranges(text, local, tense, here)
-    named = (_shift(text, point) for point in points(text, local, tense))
+    named = (_shift(text, point) for point in points(text, local, tense, after))
     singles = [point for point in named if not _within(point, found)]
     found += _joined(text, [point for point in singles if _once(text, point)], here)
     if not found and not singles:
         found = [_single(text, point, None, here) for point in foreign_points(text, local, tense)]
     return sorted(found, key=lambda expression: expression.start)
+
+
+def last_day(times: list[TimeExpression]) -> datetime | None:
+    """The local day that a bare `the 21st` behind these times comes after."""
+    for time in reversed(times):
+        if time.first is None or time.past is None:
+            continue
+        precision = Precision.DAY if time.past - time.first < _MONTH_LONG else Precision.MONTH
+        if time.relation == "range":
+            return day_before_next(time.past - _DAY, time.past, Precision.DAY)
+        if time.past - time.first <= _YEAR_SHORT:
+            return day_before_next(time.first, time.past, precision)
+    return None
+
+
+_DAY = timedelta(days=1)
+_MONTH_LONG = timedelta(days=28)
+_YEAR_SHORT = timedelta(days=100)
 
 
 def _shift(text: str, point: Point) -> Point:
@@ -123,7 +162,8 @@ def _once(text: str, point: Point) -> bool:
     before = text[max(0, point.start - 24) : point.start]
     if _EVERY.search(before):
         return False
-    return not (_ANNIVERSARY.search(text) and point.precision >= Precision.DAY and not point.told)
+    yearly = _ANNIVERSARY.search(text) and point.precision >= Precision.DAY
+    return not yearly or point.told or point.year_said
 
 
 def _joined(text: str, singles: list[Point], here: tzinfo) -> list[TimeExpression]:

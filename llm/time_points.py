@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
+from rewound.eventlog.instants import Precision
 from rewound.llm.time_stretches import (
     MONTHS,
     WEEKDAYS,
@@ -117,6 +118,8 @@ def _slashed(found: re.Match[str], now: datetime, tense: Tense) -> Made | None:
 
 
 def _date(found: re.Match[str], now: datetime, tense: Tense) -> Made | None:
+    if found["month"] in ("may", "march", "mar") and not found["day"][0].isdigit():
+        return None  # Should it march first, may the second one fall.
     month, day = _month_of(found), _day_of(found)
     if found["year"]:
         return day_made(datetime(int(found["year"]), month, day), told=True)
@@ -285,7 +288,8 @@ def _feast(found: re.Match[str], now: datetime, tense: Tense) -> Made | None:
         return day_made(datetime(int(found["year"]), month, day))
     which = found["which"]
     past = _direction(which) < 0 if which else tense == "past"
-    return day_made(nearest(now, month, day, "past" if past else "future"))
+    made = day_made(nearest(now, month, day, "past" if past else "future"))
+    return made._replace(year_said=which is not None)
 
 
 def _script_date(found: re.Match[str], now: datetime, tense: Tense) -> Made | None:
@@ -297,10 +301,16 @@ def _script_date(found: re.Match[str], now: datetime, tense: Tense) -> Made | No
     return made._replace(preposition="")
 
 
+_COUNTED = (
+    r"(?:floor|storey|story|level|street|st|avenue|ave|row|page|try|attempt|place|lap|hole|line"
+    r"|deck|green|step|anniversary|birthday|grade|week|month|hour|minute|night|morning|round|team"
+    r"|time)"
+)
 # Without one of these a bare year, or a month such as May, is hardly a time.
 _BEFORE = (
     r"(?:in|since|until|till|from|to|by|before|after|during|of|between|through)"
-    r"(?: early| late| mid(?=-)| the year| the (?:beginning|start|middle|end) of)?"
+    r"(?: about| around| roughly| early| late| mid(?=-)| the year"
+    r"| the (?:beginning|start|middle|end) of)?"
 )
 _CLOCK = r"(?:[T ]| at )(?P<hour>[0-2]?\d):(?P<minute>[0-5]\d)(?::\d\d(?:\.\d{1,6})?)?"
 _GRAMMAR: list[tuple[re.Pattern[str], Resolver]] = [
@@ -318,7 +328,10 @@ _GRAMMAR: list[tuple[re.Pattern[str], Resolver]] = [
             rf"\b(?:{_WEEKDAY},? )?{_MONTH},? (?:the )?{_DAY}\b(?!:)(?: ?,? (?:of )?{_YEAR}\b)?",
             _date,
         ),
-        (rf"\bon (?:{_WEEKDAY} )?(?P<here>the {_DAY}\b(?! \w+day|-))(?! of)", _day_of_month),
+        (
+            rf"\bon (?:{_WEEKDAY} )?(?P<here>the {_DAY}\b(?! \w+day|-))(?! of| {_COUNTED}\b)",
+            _day_of_month,
+        ),
         (rf"\b{_WEEKDAY},? (?:the )?{_DAY}\b(?! of| {_MONTH_NAMES})", _day_of_month),
         (rf"\b{_MONTH},? (?:of )?{_YEAR}\b", _month),
         (rf"\b{_RELATIVE} {_MONTH}\b", _month),
@@ -375,9 +388,15 @@ def may_hold_time(text: str) -> bool:
     return _TRIGGER.search(text) is not None
 
 
-def points(text: str, now: datetime, tense: Tense) -> Iterator[Point]:
-    """What the text names, in order and without overlap: the longest where several begin."""
+def points(
+    text: str, now: datetime, tense: Tense, after: datetime | None = None
+) -> Iterator[Point]:
+    """What the text names, in order and without overlap: the longest where several begin.
+
+    `the 21st` follows the day that was named just before it: in the text, else on day `after`.
+    """
     found: list[Point] = []
+    bare: set[int] = set()
     for pattern, resolve in _GRAMMAR:
         for match in pattern.finditer(text):
             if _OF_MANY.match(text, match.end()):
@@ -389,8 +408,36 @@ def points(text: str, now: datetime, tense: Tense) -> Iterator[Point]:
             if made is not None:
                 start = match.start("here" if "here" in pattern.groupindex else 0)
                 found.append(Point(start, match.end(), *made))
+                if resolve is _day_of_month and not match["weekday"]:
+                    bare.add(start)
     reach = 0
     for point in sorted(found, key=lambda point: (point.start, -point.end)):
-        if point.start >= reach:
-            reach = point.end
-            yield point
+        if point.start < reach:
+            continue
+        reach = point.end
+        named = _following(point, after, now, tense) if point.start in bare and after else point
+        if named is not None:
+            after = day_before_next(named.first, named.past, named.precision) or after
+            yield named
+
+
+def day_before_next(first: datetime, past: datetime, precision: Precision) -> datetime | None:
+    """The day that a later `the 21st` comes after: a day itself, the eve of a week or a month."""
+    if precision < Precision.MONTH:
+        return None
+    one_day = past - midnight(first) <= timedelta(days=1)
+    return midnight(first) if one_day else midnight(first) - timedelta(days=1)
+
+
+def _following(point: Point, after: datetime, now: datetime, tense: Tense) -> Point | None:
+    """The next such day of the month after `after`; None where the tense contradicts it."""
+    for months in range(3):
+        try:
+            day = add_months(after.replace(day=1), months).replace(day=point.first.day)
+        except ValueError:  # The month has no 31st.
+            continue
+        if day > after:
+            if (day <= now) if tense == "past" else (day >= midnight(now)):
+                return Point(point.start, point.end, *day_made(day))
+            return None
+    return None

@@ -43,7 +43,8 @@ class TimeExpression(NamedTuple):
 PREPOSITION = re.compile(
     r"\b(?P<word>since|until|till|by|before|after|from|between|in|on|at|during|over|of|for|to"
     r"|than|through|as of)"
-    r"(?P<part> the (?:year|(?:beginning|start|middle|end) of)| early| late| mid)?[ -]$",
+    r"(?P<part> the (?:year|(?:beginning|start|middle|end) of)| early| late| mid| about| around"
+    r"| roughly)?[ -]$",
     re.I,
 )
 _YEARS = re.compile(

@@ -150,5 +150,6 @@ def _frame(hit: Hit) -> tuple[str, str]:
     first = hit.sources[0] if hit.sources else None
     when = hit.valid_from or (first.time if first else None) or ""
     who = first and (first.speaker or first.title or first.address or first.role)
+    who = who and " ".join(who.split())  # a name with line breaks in it could forge a line
     head = f"- [{when[:10]}] " + (f"{who}: " if who and hit.kind != "fact" else "")
     return head, f" ({hit.id})"

@@ -24,6 +24,9 @@ from rewound.memory.replies import Forgot, Hidden
 from rewound.memory.seeing import select
 from rewound.memory.withholding import Withheld, lineage, withheld
 
+_TWINS_LOOKED_FOR = 10
+_TWIN_CHARS = 2_000
+
 if TYPE_CHECKING:
     from rewound.projections.reader import ContainerView
 
@@ -45,6 +48,7 @@ def forget(command: q.Forget, deciding: Deciding) -> Plan:
         forgettings.append(forgetting)
         hidden.update(forgetting.hides)
     _note_chains(view, command, forgettings, notes)
+    _note_twins(view, command, deciding, forgettings, notes)
     items = _newly_hidden(view, forgettings)
     drafts = _drafts(command, deciding, view, forgettings)
     head = deciding.log.head(view.id).position
@@ -292,6 +296,30 @@ def _note_chains(
                 )
         if view.row(item) is None:
             notes.append(f"{item} was taken back before: now it is hidden in the past too")
+
+
+def _note_twins(
+    view: ContainerView,
+    command: q.Forget,
+    deciding: Deciding,
+    forgettings: list[Withheld],
+    notes: list[str],
+) -> None:
+    """Say what else holds the same words, which a search shows as one hit with what was named."""
+    gone = {ref for forgetting in forgettings for ref in (forgetting.item, *forgetting.hides)}
+    when = present(view, deciding.now_us)
+    for item, _, _ in forgettings[:_TWINS_LOOKED_FOR] if command.ids else ():
+        row = view.fact(item.id) if item.kind is Kind.FACT else view.message(item.id)
+        text = None if row is None or item.kind is Kind.DOCUMENT else view.text(row.state.text)
+        if not text:
+            continue
+        ranked, _ = find(view, text[:_TWIN_CHARS], q.Filters(), when, _TWINS_LOOKED_FOR)
+        alike = next((m for m in ranked.matches if item in (m.ref, *m.also)), None)
+        twins = [ref for ref in (alike.ref, *alike.also) if ref not in gone] if alike else []
+        if twins:
+            notes.append(
+                f"the same is said by {t.listed([str(ref) for ref in twins])}: not forgotten"
+            )
 
 
 def _reworded(view: ContainerView, hides: Iterable[Ref]) -> list[str]:

@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as WaitedTooLong
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rewound.eventlog.clock import Clock
 from rewound.eventlog.envelope import PERSON, WORKER, Actor
@@ -29,7 +29,7 @@ from rewound.memory import requests as q
 from rewound.memory.applying import Applied
 from rewound.memory.inbox import Closed
 from rewound.memory.inputs import merged, sift
-from rewound.memory.meaning import Meaning, changed_model
+from rewound.memory.meaning import NOT_ASKED, Meaning, changed_model
 from rewound.memory.replies import Reply
 from rewound.memory.writer import GroupWriter, Job, Task
 from rewound.projections.catalog import WORDS
@@ -38,7 +38,6 @@ from rewound.projections.tokens import clear_cache
 if TYPE_CHECKING:
     from rewound.llm.embedding import Embedder
     from rewound.memory.workers import Workers
-    from rewound.projections.vectors import Query
     from rewound.projections.views import ViewReader, Views
 
 _log = logging.getLogger(__name__)
@@ -223,7 +222,7 @@ class Engine:
             raise RewoundError(f"{type(request).__name__} is not answered by anything yet")
         until = time.monotonic() + timeout_s
         progress = self._writer.progress
-        meant = _Meant()
+        meant = NOT_ASKED
         while True:
             with self.reading(max(0.0, until - time.monotonic())) as views:
                 log, name = views.log, request.container
@@ -231,53 +230,19 @@ class Engine:
                 position = views.position(container) if container is not None else 0
                 sequence = views.sequence()
                 if container is None or position >= (request.at_least or 0):
-                    if self._asks_meaning(request, views, container, meant):
-                        meant = self._meant(request)
+                    if self.meaning.is_wanted(request, views, container, meant):
+                        meant = self.meaning.asked(request)
                         continue  # embedding takes longer than a snapshot should be held
                     now_us = self.now_us(log.last_recorded_at())
                     sizes = self._sizes() if isinstance(request, q.Stats) else answering.NO_SIZES
                     asking = answering.Asking(
                         log, views, now_us, name, container, self.readonly_reason, sizes,
-                        meant.query, self._why_meaningless(request, views, container, meant),
+                        meant.query, self.meaning.why_not(request, views, container, meant),
                     )  # fmt: skip
                     return answerer(request, asking)
             what = f"the container is at position {position}, not yet at {request.at_least}"
             # the snapshot is closed while we wait: a held one keeps freed pages from reuse
             progress.wait_past(sequence, until, what)
-
-    def _asks_meaning(
-        self,
-        request: q.Read,
-        views: ViewReader,
-        container: ContainerId | None,
-        meant: _Meant,
-    ) -> bool:
-        """Whether the question has a query whose vector is still to be made."""
-        if meant.asked or container is None or not isinstance(request, q.Search | q.Context):
-            return False
-        embeddings = views.index.embeddings
-        if not self.meaning.model or embeddings.model != self.meaning.model:
-            return False
-        return embeddings.store.head(views.txn, container)[0] > 0
-
-    def _meant(self, request: q.Read) -> _Meant:
-        assert isinstance(request, q.Search | q.Context)
-        return _Meant(True, self.meaning.of(request.query))
-
-    def _why_meaningless(
-        self,
-        request: q.Read,
-        views: ViewReader,
-        container: ContainerId | None,
-        meant: _Meant,
-    ) -> str | None:
-        """Why words alone answer, where an embedder is set and there is something to compare."""
-        if not isinstance(request, q.Search | q.Context) or container is None:
-            return None
-        kept, wanted = views.index.embeddings.model, self.meaning.model
-        if kept and wanted and kept != wanted:
-            return changed_model(kept, wanted)
-        return self.meaning.trouble if kept and meant.query is None else None
 
     def _sizes(self) -> answering.Sizes:
         environment = getattr(self.log, "environment", None)  # a log in memory takes no disk
@@ -408,13 +373,6 @@ class Engine:
             "says now: set the clock right, or run `rewound accept-clock` to go on from the last "
             "recorded time"
         )
-
-
-class _Meant(NamedTuple):
-    """A question's vector, once it was asked for."""
-
-    asked: bool = False
-    query: Query | None = None
 
 
 def _open_views(path: Path, log: Log, model: str) -> Views:

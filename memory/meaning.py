@@ -7,12 +7,15 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rewound.llm.embedding import Embedder, EmbeddingFailed, Vectors, checked
+from rewound.memory import requests as q
 
 if TYPE_CHECKING:
+    from rewound.eventlog.ids import ContainerId
     from rewound.projections.vectors import Query
+    from rewound.projections.views import ViewReader
 
 QUERIES_MAX = 512
 """Vectors of queries that are kept: agents ask the same more than once."""
@@ -24,6 +27,16 @@ _PAUSE_S = 30.0
 """So long after a failure the embedder is left alone, and words answer."""
 
 _log = logging.getLogger(__name__)
+
+
+class Meant(NamedTuple):
+    """A question's vector, once it was asked for."""
+
+    was_asked: bool
+    query: Query | None
+
+
+NOT_ASKED = Meant(False, None)
 
 
 class Meaning:
@@ -71,6 +84,37 @@ class Meaning:
             while len(self._kept) > QUERIES_MAX:
                 self._kept.popitem(last=False)
         return made
+
+    # --- of a question
+
+    def is_wanted(
+        self, request: q.Read, views: ViewReader, container: ContainerId | None, meant: Meant
+    ) -> bool:
+        """Whether the question has a query whose vector is still to be made, for there is
+        something to compare it with."""
+        if meant.was_asked or container is None or not isinstance(request, q.Search | q.Context):
+            return False
+        embeddings = views.index.embeddings
+        if not self.model or embeddings.model != self.model:
+            return False
+        return embeddings.store.head(views.txn, container)[0] > 0
+
+    def asked(self, request: q.Read) -> Meant:
+        assert isinstance(request, q.Search | q.Context)
+        return Meant(True, self.of(request.query))
+
+    def why_not(
+        self, request: q.Read, views: ViewReader, container: ContainerId | None, meant: Meant
+    ) -> str | None:
+        """Why words alone answer, where an embedder is set and there is something to compare."""
+        if not isinstance(request, q.Search | q.Context) or container is None:
+            return None
+        kept = views.index.embeddings.model
+        if kept and self.model and kept != self.model:
+            return changed_model(kept, self.model)
+        return self.trouble if kept and meant.query is None else None
+
+    # --- making vectors
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors of the texts. Raises EmbeddingFailed, whatever the embedder raises or gives.

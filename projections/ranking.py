@@ -40,6 +40,8 @@ SIEVE_FROM: Final = 50_000
 the bits and the choice cost more than they save)."""
 
 SIEVE_KEPT: Final = 2_000
+SIEVE_TOLD: Final = 500
+"""So many of the best by words are compared in any case."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -104,7 +106,8 @@ def compare(
     """The query compared with what counts; None when nothing of it has a vector.
 
     Past `SIEVE_FROM` vectors of the moment only those are compared that single bits let through:
-    the best `SIEVE_KEPT` of the allowed, as many of the best by words, and what stands before them.
+    the best `SIEVE_KEPT` of the allowed, the `SIEVE_TOLD` best by words, and what stands before
+    them.
     """
     columns = selected.columns
     with_vector = selected.counted & (columns.vector > 0)
@@ -120,7 +123,7 @@ def compare(
     distances = store.distances(txn, container, query)[columns.vector[wanted] - 1]
     near, _ = top_k(-distances.astype(np.float64), wanted, columns.item, SIEVE_KEPT)
     told = np.flatnonzero(selected.allowed & (words > 0.0)).astype(np.uint32)
-    best, _ = top_k(words[told], told, columns.item, SIEVE_KEPT)
+    best, _ = top_k(words[told], told, columns.item, SIEVE_TOLD)
     found = np.zeros(columns.n, np.bool_)
     found[near] = found[best] = True
     chosen = found.copy()

@@ -25,8 +25,9 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from lmdb import _Database
 
-BLOCK_SLOTS: Final = 256
-"""96 KiB of 384 dimensions: what one more vector rewrites, and what one call of a kernel reads."""
+BLOCK_SLOTS: Final = 512
+"""194 KiB of 384 dimensions: at most so much is rewritten for one more vector, and so much is read
+by one call of a kernel."""
 
 CODE_BLOCK_SLOTS: Final = 2048
 

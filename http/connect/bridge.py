@@ -24,6 +24,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -35,6 +36,7 @@ AGAIN_S = 3.0  # between two looks whether an absent server is back
 PARENT_S = 1.0  # between two looks whether the parent lives
 CALLS_AT_ONCE = 8
 WAITING_MAX = 64
+LINE_BYTES_MAX = 32 << 20  # a server takes no more at once either
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 ENVELOPE_VERSION = "2026-07-28"
@@ -76,8 +78,10 @@ class Server:
         self._fault = self._settings_fault()
         parts = urllib.parse.urlsplit(self.url) if self._fault is None else None
         near = parts is not None and parts.hostname in ("127.0.0.1", "localhost", "::1")
-        proxies = [urllib.request.ProxyHandler({})] if near else []
-        self._opener = urllib.request.build_opener(Stay, *proxies)
+        # a proxy of http reads along, the key too; one of https only hands on what is encrypted
+        sealed = parts is not None and parts.scheme == "https" and not near
+        proxies = urllib.request.ProxyHandler(None if sealed else {})
+        self._opener = urllib.request.build_opener(Stay, proxies)
         self._guard = threading.Lock()
         self._told: dict[str, Any] | None = None
         self._told_at = 0.0
@@ -250,17 +254,14 @@ class Bridge:
         self._workers.shutdown(wait=True)
 
     def _listen(self) -> None:
-        rest = b""
-        while True:
-            chunk = os.read(0, 1 << 16)
-            *lines, rest = (rest + chunk).split(b"\n")
-            if not chunk and rest:
-                lines.append(rest)
-            for line in lines:
-                self._room.acquire()
-                self._lines.put(line)
-            if not chunk:
-                break
+        for line in lines_of(lambda: os.read(0, 1 << 16), LINE_BYTES_MAX):
+            if line is None:
+                said = f"a message holds at most {LINE_BYTES_MAX >> 20} MB: send less at a time"
+                error = {"code": INVALID_REQUEST, "message": said}
+                self._output.send({"jsonrpc": "2.0", "id": None, "error": error})
+                continue
+            self._room.acquire()
+            self._lines.put(line)
         self._lines.put(None)
 
     def _take(self, line: bytes) -> None:
@@ -369,6 +370,29 @@ class Bridge:
             return self._server.call(params.get("name"), params.get("arguments"))
         except Unanswered as error:
             return {"content": [{"type": "text", "text": str(error)}], "isError": True}
+
+
+def lines_of(read: Callable[[], bytes], bytes_max: int) -> Iterator[bytes | None]:
+    """The lines of what is read in pieces; None for one that is longer and was not kept."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        piece = read()
+        *ended, rest = piece.split(b"\n")
+        for part in ended:
+            size += len(part)
+            parts.append(part)
+            yield b"".join(parts) if size <= bytes_max else None
+            parts, size = [], 0
+        size += len(rest)
+        if size <= bytes_max:
+            parts.append(rest)
+        else:
+            parts.clear()
+        if not piece:
+            break
+    if size:
+        yield b"".join(parts) if size <= bytes_max else None
 
 
 def _parsed(line: bytes) -> dict[str, Any]:

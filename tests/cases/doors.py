@@ -83,27 +83,28 @@ class Library(Door):
         return self.shop.memory.container(self.container)
 
     def say(self, messages: list[Json], conversation: str = "chat") -> list[Json]:
-        return told(self.memory.add_messages(messages, conversation=conversation))["items"]
+        return listed(told(self.memory.add_messages(messages, conversation=conversation)), "items")
 
     def keep(self, text: str, name: str) -> None:
         self.memory.ingest(text, id=name)
 
     def remember(self, text: str, **more: Any) -> str:
-        return only(told(self.memory.remember(text, **more))["items"])["id"]
+        return only_id(told(self.memory.remember(text, **more)))
 
     def reword(self, fact: str, text: str) -> str:
-        return only(told(self.memory.update(fact, text))["items"])["id"]
+        return only_id(told(self.memory.update(fact, text)))
 
     def search(self, query: str, **which: Any) -> list[Json]:
-        return told(self.memory.search(query, **which))["hits"]
+        return listed(told(self.memory.search(query, **which)), "hits")
 
     def views(self, what: Any = "fact", **which: Any) -> list[Json]:
-        return told(self.memory.list(what, limit=1000, **which))["items"]
+        return listed(told(self.memory.list(what, limit=1000, **which)), "items")
 
 
 class CommandLine(Door):
     def _told(self, *args: str, **more: Any) -> Json:
-        return Cli(self.shop.served.data).told("-c", self.container, *args, **more)
+        answer: Json = Cli(self.shop.served.data).told("-c", self.container, *args, **more)
+        return answer
 
     def say(self, messages: list[Json], conversation: str = "chat") -> list[Json]:
         lines = [json.dumps({"conversation": conversation, **message}) for message in messages]
@@ -116,22 +117,22 @@ class CommandLine(Door):
         self._told("ingest", "-", "--as", name, input=text)
 
     def remember(self, text: str, **more: str) -> str:
-        return only(self._told("remember", text, *options(more))["items"])["id"]
+        return only_id(self._told("remember", text, *options(more)))
 
     def reword(self, fact: str, text: str) -> str:
-        return only(self._told("update", fact, text)["items"])["id"]
+        return only_id(self._told("update", fact, text))
 
     def search(self, query: str, **which: str) -> list[Json]:
-        return self._told("search", *options(which), "--", query)["hits"]
+        return listed(self._told("search", *options(which), "--", query), "hits")
 
     def views(self, what: str = "fact", **which: str) -> list[Json]:
-        return self._told("list", "--what", what, "--all", *options(which))["items"]
+        return listed(self._told("list", "--what", what, "--all", *options(which)), "items")
 
 
 class Rest(Door):
     def say(self, messages: list[Json], conversation: str = "chat") -> list[Json]:
         body = {"messages": messages, "conversation": conversation}
-        return told(self.api.write("POST", "/v1/messages", body))["items"]
+        return listed(told(self.api.write("POST", "/v1/messages", body)), "items")
 
     def keep(self, text: str, name: str) -> None:
         self.api.write("POST", "/v1/documents", {"id": name, "text": text})
@@ -141,13 +142,13 @@ class Rest(Door):
 
     def reword(self, fact: str, text: str) -> str:
         written = self.api.write("PATCH", f"/v1/facts/{fact}", {"text": text})
-        return only(told(written)["items"])["id"]
+        return only_id(told(written))
 
     def search(self, query: str, **which: str) -> list[Json]:
-        return told(self.api.read("/v1/search", r.Found, query=query, **which))["hits"]
+        return listed(told(self.api.read("/v1/search", r.Found, query=query, **which)), "hits")
 
     def views(self, what: str = "fact", **which: str) -> list[Json]:
-        return told(self.api.read(f"/v1/{what}s", r.Page, limit=1000, **which))["items"]
+        return listed(told(self.api.read(f"/v1/{what}s", r.Page, limit=1000, **which)), "items")
 
 
 class Agent:
@@ -175,12 +176,10 @@ class Agent:
 
     def remember(self, text: str, **more: Any) -> str:
         """A fact's id."""
-        found: str = only(self.call("remember", text=text, **more)["items"])["id"]
-        return found
+        return only_id(self.call("remember", text=text, **more))
 
     def search(self, query: str, **which: Any) -> list[Json]:
-        hits: list[Json] = self.call("search", query=query, **which)["hits"]
-        return hits
+        return listed(self.call("search", query=query, **which), "hits")
 
     def found(self, query: str, **which: Any) -> list[str]:
         return [hit["text"] for hit in self.search(query, **which)]
@@ -213,8 +212,7 @@ class Tools(Door):
 
     def say(self, messages: list[Json], conversation: str = "chat") -> list[Json]:
         sent = self.agent.call("add_conversation", messages=messages, conversation=conversation)
-        items: list[Json] = sent["items"]
-        return items
+        return listed(sent, "items")
 
     def keep(self, text: str, name: str) -> None:
         self.say([{"content": text}], conversation=name)
@@ -232,7 +230,7 @@ class Tools(Door):
         return self.agent.views(what=what, **which)
 
 
-DOORS: dict[str, Callable[[Shop], Door]] = {
+DOORS: dict[str, type[Door]] = {
     "library": Library,
     "command line": CommandLine,
     "REST": Rest,
@@ -240,16 +238,29 @@ DOORS: dict[str, Callable[[Shop], Door]] = {
 }
 
 
-def told(reply: msgspec.Struct) -> Any:
+def told(reply: msgspec.Struct) -> Json:
     """A reply as all doors tell it."""
-    return json.loads(msgspec.json.encode(reply))
+    answer: Json = json.loads(msgspec.json.encode(reply))
+    return answer
 
 
-def only(items: Any) -> Any:
+def listed(answer: Json, name: str) -> list[Json]:
+    """A list that an answer holds."""
+    found: list[Json] = answer[name]
+    return found
+
+
+def only(items: list[Json]) -> Json:
     """The one item there is, which was taken."""
     (item,) = items
     assert item["status"] != "refused", item
     return item
+
+
+def only_id(written: Json) -> str:
+    """The id of the one item that was sent."""
+    found: str = only(written["items"])["id"]
+    return found
 
 
 def options(given: Json) -> list[str]:

@@ -110,12 +110,42 @@ def test_r14_what_the_memory_answered_is_never_news(rest: Rest, pasted: str) -> 
     before = rest.facts(), drawn(rest)
     assert before[0] == ["Tom owns a red bike.", "Tom lives in Porto"]
     for number in range(5):
-        packed = rest.api.ask("/v1/context", r.Packed, query="what does Tom own, where is he")
+        packed = rest.api.ask("/v1/context", r.Packed, query="Tom")
         assert "red bike" in packed.text and "Porto" in packed.text
         text = pasted.format(packed.text.replace("\n", "\n> ") if "> " in pasted else packed.text)
         message = {"content": text, "name": "Tom"}
         rest.say([{**message, "role": "system"}, message], conversation=f"talk {number}")
     assert (rest.facts(), drawn(rest)) == before
+
+
+# The same by clients that put in the bare texts, without ids or dates.
+PLAIN = {
+    "under a heading": "Relevant memories:\n{}\n\nExplain hashing to me.",
+    "under a bold heading": "**Relevant memories:**\n{}\n\nExplain hashing to me.",
+    "in a memory's tags": "<memory>\n{}\n</memory>\nExplain hashing to me.",
+    "in tags of one's own": "<user-memories>\n{}\n</user-memories>\nExplain hashing to me.",
+    "in a fence": "```\n{}\n```\nExplain hashing to me.",
+    "under a title": "## Memories\n\n{}\n\n## Task\n\nExplain hashing to me.",
+    "under a title of a line": "**Relevant memories**\n{}\n\nExplain hashing to me.",
+    "after a blank line": "Relevant memories:\n\n{}\n\nExplain hashing to me.",
+    "under a plain title": "Relevant memories\n{}\n\nExplain hashing to me.",
+    "between rules": "=== Memories ===\n{}\n\nExplain hashing to me.",
+    "in a profile's tags": "<user_profile>\n{}\n</user_profile>\nExplain hashing to me.",
+    "in a product's tags": "<mem0>\n{}\n</mem0>\nExplain hashing to me.",
+    "in tags that say how": "<retrieved>\n{}\n</retrieved>\nExplain hashing to me.",
+    "under a profile": "User profile:\n{}\n\nExplain hashing to me.",
+    "under what one remembers": "Things I remember about you:\n{}\n\nExplain hashing to me.",
+    "under what is known": "Known about the user:\n{}\n\nExplain hashing to me.",
+}
+
+
+@pytest.mark.parametrize("pasted", PLAIN.values(), ids=PLAIN.keys())
+def test_r14_bare_memories_are_never_news(rest: Rest, pasted: str) -> None:
+    recalled = ["Tom owns a red bike", "Marta lives in Porto", "The user's dog is called Rex"]
+    text = pasted.format("\n".join(f"- {each}" for each in recalled))
+    for number in range(5):
+        rest.say([{"content": text, "name": "Tom"}], conversation=f"talk {number}")
+    assert rest.facts() == []
 
 
 @pytest.mark.parametrize("role", ["assistant", "system", "tool"])
@@ -287,7 +317,6 @@ def test_r07_an_edit_is_the_only_current_wording(door: Door) -> None:
     for question in ("when does the demo take place", "4:30 pm", "the demo at 4:30 pm"):
         facts = [hit for hit in door.search(question) if hit["kind"] == "fact"]
         assert [hit["id"] for hit in facts] == [new], question
-        assert {"words", "meaning"} <= set(facts[0]["signals"]), question
     assert [view["id"] for view in door.views()] == [new]
     life = told(door.api.read(f"/v1/facts/{old['id']}/history", r.Versions))
     assert [version["id"] for version in life["versions"]] == [old["id"], new]

@@ -13,7 +13,7 @@ from rewound.memory import Memory
 from rewound.memory import replies as r
 from tests.cases.doors import DOORS, Agent, Door, Json, Rest, Shop, Tools
 from tests.cases.given import Cli
-from tests.http.serving import Api, serving
+from tests.http.serving import Api, reply_of, serving
 
 TIME = "2026-03-01T10:00:00Z"
 MANY = 1_203
@@ -65,18 +65,15 @@ def every(door: Door, sort: str) -> Iterator[Json]:
 
 @pytest.mark.parametrize("door", ["command line", "REST"])
 def test_r31_all_events_each_once(shop: Shop, filled: str, door: str) -> None:
+    positions: list[int] = []
     if door == "REST":
-        events = Api(shop.client, filled).events()
-        positions = [event.position for event in events]
-    else:
-        positions, after = [], 0
-        while True:
-            args = ("-c", filled, "log", "--limit", "500", "--after", str(after))
-            told = Cli(shop.served.data).told(*args)
-            positions += [event["position"] for event in told["events"]]
-            if not told.get("next"):
-                break
-            after = told["next"]
+        positions = [event.position for event in Api(shop.client, filled).events()]
+    next_: int | None = 0 if door == "command line" else None
+    while next_ is not None:
+        args = ("-c", filled, "log", "--limit", "500", "--since", f"@{next_ + 1}")
+        told = Cli(shop.served.data).told(*args)
+        positions += [event["position"] for event in told["events"]]
+        next_ = told["next"]
     assert positions == list(range(1, len(positions) + 1)) and len(positions) > 3 * MANY
 
 
@@ -84,15 +81,19 @@ def test_r31_all_containers_each_once(shop: Shop) -> None:
     names = {f"list-{number:03}" for number in range(120)}
     for name in names:
         shop.memory.container(name).remember("A.")
-    api, seen = Api(shop.client, "default"), []
-    params: dict[str, Any] = {"limit": 50}
-    while True:
-        page = api.read("/v1/containers", r.ContainerList, **params)
+    api = Api(shop.client, "default")
+
+    def page_at(**more: Any) -> r.ContainerList:
+        params = {"limit": 50, **more}
+        return reply_of(api.send("GET", "/v1/containers", params=params), r.ContainerList)
+
+    page = page_at()
+    seen = [each.name for each in page.containers]
+    while page.has_more:
+        assert len(page.containers) == 50 and page.cursor is not None
+        page = page_at(cursor=page.cursor)
         seen += [each.name for each in page.containers]
-        if page.cursor is None:
-            break
-        assert len(page.containers) == page.limit == 50
-        params["cursor"] = page.cursor
+    assert page.cursor is None
     assert len(seen) == len(set(seen)) == page.total and set(seen) >= names
 
 

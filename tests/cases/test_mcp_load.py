@@ -57,7 +57,7 @@ def line(number: int) -> str:
 def test_r17_a_message_of_three_megabytes(data: Path) -> None:
     text = "\n".join(line(number) for number in range(1, LINES + 1))
     assert len(text) > 2_500_000
-    with raw(stdio(data), **NO_MODELS) as server:
+    with raw(stdio(data), errors=None, **NO_MODELS) as server:
         agent = asked(server)
         sent: Json = {"messages": [{"content": text, "id": "large"}], "conversation": "papers"}
         first = only(agent.call("add_conversation", **sent)["items"])
@@ -86,7 +86,8 @@ def test_r17_one_changed_line_of_a_transcript_is_one_message(data: Path) -> None
 
     def drawn(agent: Agent) -> dict[str, str]:
         told = api.send("POST", "/v1/workers", {"action": "wait", "timeout_s": 60})
-        assert reply_of(told, r.Working).pending == 0
+        working = reply_of(told, r.Working)
+        assert (working.state, working.pending, working.failed) == ("running", 0, 0), working
         return {view["text"]: view["id"] for view in agent.views()}
 
     with (
@@ -109,7 +110,7 @@ def test_r17_one_changed_line_of_a_transcript_is_one_message(data: Path) -> None
 
 
 def test_r17_over_the_limits_is_told_with_the_limits(data: Path) -> None:
-    with raw(stdio(data), **NO_MODELS) as server:
+    with raw(stdio(data), errors=None, **NO_MODELS) as server:
         agent = asked(server)
         large = "x" * (33 * MIB)
         said = agent.refused("add_conversation", messages=[{"content": large}])
@@ -152,7 +153,7 @@ def test_r44_a_full_disk_is_a_tool_error_and_nothing_is_lost(disk: Path) -> None
     ballast = disk / "ballast"
     ballast.write_bytes(b"\1" * (4 * MIB))
     command = stdio(disk / "store")
-    with raw(command, **NO_MODELS) as server:
+    with raw(command, errors=None, **NO_MODELS) as server:
         agent = asked(server)
         first = agent.remember("The first fact.")
         kept, said = filled(agent)
@@ -163,7 +164,7 @@ def test_r44_a_full_disk_is_a_tool_error_and_nothing_is_lost(disk: Path) -> None
         ballast.unlink()
         agent.remember("With room again.")
         server.process.kill()
-    with raw(command, **NO_MODELS) as server:
+    with raw(command, errors=None, **NO_MODELS) as server:
         agent = asked(server)
         assert agent.texts(what="message") == kept
         assert agent.texts() == ["With room again."]

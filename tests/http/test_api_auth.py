@@ -226,6 +226,47 @@ def test_r35_a_foreign_origin_gets_nothing(api: Api, origin: str) -> None:
     api.refused(404, "not_found", "GET", "/v1/facts", params={"container": api.container})
 
 
+CROSS_SITE = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}
+
+
+def test_r35_what_a_browser_asks_for_another_site_is_refused(api: Api) -> None:
+    """An image of a foreign page has no Origin, and could cost the store time."""
+    for path in ("/v1/search?query=a", "/v1/facts", "/health", "/metrics", "/docs"):
+        api.refused(403, "forbidden", "GET", path, field="sec-fetch-site", headers=CROSS_SITE)
+    body = {"text": "Not kept.", "container": api.container}
+    api.refused(403, "forbidden", "POST", "/v1/facts", body, headers=CROSS_SITE)
+    for site in ("same-origin", "same-site", "none"):
+        headers = {"sec-fetch-site": site}
+        assert api.send("GET", "/v1/containers", headers=headers).status_code == 200
+
+
+def test_r35_a_page_of_an_allowed_host_may_ask_across_sites(tmp_path: Path) -> None:
+    with serving(tmp_path, REWOUND_ALLOWED_HOSTS="mem.example") as started:
+        with started.client() as client:
+            headers = {**CROSS_SITE, "origin": "https://mem.example"}
+            assert client.get("/v1/containers", headers=headers).status_code == 200
+            headers["origin"] = "https://evil.example"
+            assert client.get("/v1/containers", headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("name", "status"), [("origin", 403), ("Origin", 403), ("Idempotency-Key", 400)]
+)
+def test_a_header_that_counts_may_not_be_repeated(
+    served: Served, api: Api, name: str, status: int
+) -> None:
+    body = json.dumps({"text": "Not kept.", "container": api.container})
+    own = f"http://127.0.0.1:{served.port()}"
+    for second in (own, "https://evil.example"):
+        head = f"POST /v1/facts HTTP/1.1\r\nHost: 127.0.0.1:{served.port()}\r\n"
+        head += f"{name}: {own}\r\n{name.lower()}: {second}\r\n"
+        head += f"Connection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+        answer = served.raw((head + body).encode())
+        assert int(answer.split()[1]) == status, answer
+        assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["field"] == name.lower()
+    api.refused(404, "not_found", "GET", "/v1/facts", params={"container": api.container})
+
+
 def no_grant(response: httpx.Response) -> None:
     granted = [name for name in response.headers if name.startswith("access-control-allow")]
     assert not granted, response.headers

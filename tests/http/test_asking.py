@@ -69,6 +69,67 @@ def test_reads_over_the_bound_are_refused_at_once() -> None:
     asyncio.run(run())
 
 
+class Behind(Slow):
+    """A store that answers at once, but for reads of a position that it has not reached."""
+
+    def call(self, request: q.Request) -> r.Reply:
+        return super().call(request) if getattr(request, "at_least", None) else WRITTEN
+
+
+AHEAD = q.List(at_least=1_000_000)
+
+
+async def _begun(desk: Desk, count: int) -> list[asyncio.Task[bytes]]:
+    """That many reads that wait for a position."""
+    waiting = [asyncio.create_task(desk.read(AHEAD)) for _ in range(count)]
+    await asyncio.sleep(0)
+    assert desk.reads == count
+    return waiting
+
+
+def test_reads_that_wait_for_a_position_leave_threads_to_the_others() -> None:
+    async def run() -> None:
+        link = Behind()
+        desk = Desk(link, Limits())
+        waiting = await _begun(desk, 100)
+        for read in (desk.read(q.List()), desk.read(q.List(at_least=0)), desk.ask(q.Stats())):
+            await asyncio.wait_for(read, 60)
+        assert not any(task.done() for task in waiting)
+        link.go.set()
+        assert all(b"Written" in body for body in await asyncio.gather(*waiting))
+        assert desk.reads == 0
+        await asyncio.wait_for(desk.read(AHEAD), 60)  # every turn was given back
+        await asyncio.to_thread(desk.close)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    "limits", [Limits(reads_waiting=0), Limits(turn_s=0.0)], ids=["room", "turn"]
+)
+def test_too_many_reads_that_wait_for_a_position_are_refused(limits: Limits) -> None:
+    """When there is no room, or no thread in time."""
+
+    async def run() -> None:
+        link = Behind()
+        desk = Desk(link, limits)
+        waiting: list[asyncio.Task[bytes]] = []
+        with pytest.raises(Problem, match="with at_least") as caught:
+            for _ in range(1_000):
+                waiting.append(asyncio.create_task(desk.read(AHEAD)))
+                done, _ = await asyncio.wait(waiting[-1:], timeout=0.02)
+                if done:
+                    await waiting.pop()
+        assert caught.value.code == "store_busy"
+        assert len(waiting) == desk.reads >= 2
+        await asyncio.wait_for(desk.read(q.List()), 60)
+        link.go.set()
+        await asyncio.gather(*waiting)
+        await asyncio.to_thread(desk.close)
+
+    asyncio.run(run())
+
+
 def test_writes_over_the_bound_are_refused_at_once() -> None:
     async def run() -> None:
         link = Slow()

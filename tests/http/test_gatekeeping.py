@@ -9,9 +9,11 @@ from rewound.http.gatekeeping import (
     check_host,
     check_key,
     check_origin,
+    check_site,
     doorstep,
     is_known,
     is_loopback,
+    only_one,
     split_authority,
 )
 from rewound.http.problems import Problem
@@ -142,6 +144,27 @@ def test_ports_left_out_are_the_usual_ones() -> None:
     check_origin("http://localhost", Authority("localhost", 80), door(), None)
     with pytest.raises(Problem):
         check_origin("http://localhost:8900", Authority("localhost", 80), door(), None)
+
+
+@pytest.mark.parametrize("site", ["same-origin", "same-site", "none"])
+def test_a_browser_may_ask_for_itself_and_for_own_pages(site: str) -> None:
+    check_site([])
+    check_site([site])
+
+
+@pytest.mark.parametrize("sites", [["cross-site"], [" Cross-Site "], ["none", "cross-site"]])
+def test_a_browser_may_not_ask_for_another_site(sites: list[str]) -> None:
+    with pytest.raises(Problem, match="allowed_hosts") as caught:
+        check_site(sites)
+    assert (caught.value.code, caught.value.field) == ("forbidden", "sec-fetch-site")
+
+
+def test_a_header_that_counts_is_given_once() -> None:
+    assert only_one([], "origin", "forbidden") is None
+    assert only_one(["a"], "origin", "forbidden") == "a"
+    with pytest.raises(Problem, match="origin is given 2 times") as caught:
+        only_one(["a", "a"], "origin", "forbidden")
+    assert (caught.value.code, caught.value.field) == ("forbidden", "origin")
 
 
 # --- the key

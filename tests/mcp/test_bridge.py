@@ -3,6 +3,7 @@
 import ast
 import asyncio
 import json
+import socket
 import subprocess
 import sys
 import threading
@@ -371,7 +372,91 @@ def test_a_broken_connection_is_tried_again_under_the_same_key(
     assert result["structuredContent"]["items"][0]["status"] == "written"
 
 
+# --- proxies
+
+
+class Proxy:
+    """Takes connections as a proxy would, keeps what it is told, and hangs up."""
+
+    def __init__(self) -> None:
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+        self.heard: list[bytes] = []
+        self._thread = threading.Thread(target=self._listen)
+        self._thread.start()
+
+    def _listen(self) -> None:
+        while True:
+            client, _ = self._listening.accept()
+            with client:
+                said = client.recv(65_536)
+                if said == b"over":
+                    return
+                self.heard.append(said)
+
+    def close(self) -> None:
+        host, port = self._listening.getsockname()
+        with socket.create_connection((host, port)) as last:
+            last.sendall(b"over")
+        self._thread.join()
+        self._listening.close()
+
+
+@pytest.fixture
+def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    """The proxy that the environment names for all addresses."""
+    opened = Proxy()
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, opened.url)
+        monkeypatch.delenv(name.upper(), raising=False)
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    yield opened
+    opened.close()
+
+
+def test_no_proxy_hears_what_is_not_encrypted(proxy: Proxy) -> None:
+    """127.0.0.2 is not among the names of this machine that the bridge knows."""
+    settings = {"REWOUND_URL": "http://127.0.0.2:1", "REWOUND_API_KEY": KEY}
+    with pytest.raises(bridge.Unanswered, match="cannot be reached"):
+        bridge.Server(settings).call("search", {})
+    assert proxy.heard == []
+
+
+def test_a_proxy_may_hand_on_what_is_encrypted(proxy: Proxy) -> None:
+    settings = {"REWOUND_URL": "https://memory.invalid", "REWOUND_API_KEY": KEY}
+    with pytest.raises(bridge.Unanswered, match="cannot be reached"):
+        bridge.Server(settings).call("search", {})
+    assert proxy.heard
+    for heard in proxy.heard:
+        assert heard.startswith(b"CONNECT memory.invalid:443 ")
+        assert KEY.encode() not in heard
+
+
 # --- its process
+
+
+def test_lines_are_cut_from_pieces_and_long_ones_left_out() -> None:
+    def lines(*pieces: bytes) -> list[bytes | None]:
+        coming = iter([*pieces, b""])
+        return list(bridge.lines_of(lambda: next(coming), 4))
+
+    assert lines() == lines(b"") == []
+    assert lines(b"a\n\nb", b"c\nd") == [b"a", b"", b"bc", b"d"]
+    assert lines(b"abcd\n", b"ab", b"cd\n") == [b"abcd", b"abcd"]
+    assert lines(b"abcde\nf\n") == [None, b"f"]
+    assert lines(b"abc", b"de", b"f", b"g\nh", b"\n", b"12345") == [None, b"h", None]
+
+
+def test_a_line_that_is_too_long_gets_one_error_and_the_next_is_read(server: Served) -> None:
+    with raw(COMMAND, REWOUND_URL=server.url) as client:
+        long = request(1, "ping", {"long": "x" * bridge.LINE_BYTES_MAX})
+        client.send(long, request(2, "ping"))
+        refused = client.receive()
+        assert (refused["id"], refused["error"]["code"]) == (None, -32600)
+        assert "at most 32 MB" in refused["error"]["message"]
+        assert client.receive() == {"jsonrpc": "2.0", "id": 2, "result": {}}
+        assert client.rest() == []
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rewound.eventlog.errors import InvalidInput
 from rewound.eventlog.instants import Instant, Precision, parse_instant, to_us
-from rewound.llm.time_expressions import find, place
+from rewound.llm.time_expressions import find, last_day, place
 from rewound.llm.time_ranges import TimeExpression
 
 # A Monday evening; in UTC it is Tuesday already.
@@ -55,6 +55,13 @@ def only(text: str, zone: str = "-08:00") -> TimeExpression:
         ("I arrived in June", "in June 2025", "2025-06"),
         ("I arrived in mid-June", "June 2025", "2025-06"),
         ("I slipped last Christmas", "on 2025-12-25", "2025-12-25"),
+        ("I moved to Rome in January", "in January 2026", "2026-01"),
+        ("The demo moved to Friday", "2026-03-06", "2026-03-06"),
+        ("The demo was moved to Friday", "2026-03-06", "2026-03-06"),
+        ("I moved to 5 Elm Road in January", "in January 2026", "2026-01"),
+        ("We pushed the whole release to June", "June 2026", "2026-06"),
+        ("My birthday is next Saturday", "on 2026-03-14", "2026-03-14"),
+        ("I have lived here since about 2020", None, "2020"),
         ("I paid on 25/12/2024", "on 2024-12-25", "2024-12-25"),
         ("I paid two weeks before 15 May 2024", "on 2024-05-01", "2024-05-01"),
         ("I signed it on 5 May 2024", None, "2024-05-05"),
@@ -122,11 +129,40 @@ def test_a_range_has_what_ends_were_said(text: str, begins: str | None, ends: st
         "I may march on",
         "We sat there and saw the sun",
         "Room 2019 is free",
+        "My office is on the 3rd floor",
+        "My anniversary is on Halloween",
+        "Whatever comes, may the second one win",
         "99999999 years ago there was life",
     ],
 )
 def test_what_recurs_or_could_be_anything_is_left_alone(text: str) -> None:
     assert find(text, AT, "-08:00") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("I fly on 12 June and return on the 21st", ["2026-06-12", "2026-06-21"]),
+        ("I fly on 12 June and return on the 3rd", ["2026-06-12", "2026-07-03"]),
+        ("I fly next month, on the 14th", ["2026-04", "2026-04-14"]),
+        ("I fly next week, on the 12th", ["2026-03-09", "2026-03-12"]),
+        ("I came on 3 January and left on the 9th", ["2026-01-03", "2026-01-09"]),
+        ("I fly on the 21st and return on the 3rd", ["2026-03-21", "2026-04-03"]),
+        ("I came on 1 March and left on the 9th", ["2026-03-01"]),
+        ("I fly on 12 January and return on the 31st", ["2027-01-12", "2027-01-31"]),
+    ],
+)
+def test_a_bare_day_follows_the_one_named_before_unless_the_tense_denies_it(
+    text: str, days: list[str]
+) -> None:
+    assert [str(found.valid_from) for found in find(text, AT, "-08:00")] == days
+
+
+def test_a_bare_day_may_follow_one_of_another_clause() -> None:
+    june = find("I fly on 12 June", AT, "-08:00")
+    (back,) = find("I return on the 21st", AT, "-08:00", after=last_day(june))
+    assert str(back.valid_from) == "2026-06-21"
+    assert last_day(find("I moved in 2020", AT, "-08:00")) is None
 
 
 def test_a_day_is_the_speakers_own() -> None:
