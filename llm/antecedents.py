@@ -99,6 +99,9 @@ class Antecedents:
         """Remember what a clause was about. `shown` is its finished text, in which `speaker` is
         the first person."""
         if words[0].low in _PRONOUNS:
+            others = any(gender_of(word.low) for word in words[1:])
+            if others and not _IS_ONE & {word.low for word in words[:2]}:
+                self.forget()  # She met an aunt: either may be meant by the next `she`.
             return  # Still the same.
         self.forget()
         things = [found["noun"] for found in _THING.finditer(text)]
@@ -150,7 +153,7 @@ class Antecedents:
 
 
 _KEEPING = frozenset("have has got adopted bought own rescued raise keep".split())
-_IS_ONE = frozenset("is was became".split())
+_IS_ONE = frozenset("is was became she's he's it's they're are were".split())
 
 
 def _is_plural(words: list[Word], verb: int) -> bool:

@@ -58,6 +58,12 @@ _V = r"(?P<v>(?:[^,;:!?]|(?<=\d)[,:](?=\d)){1,80}?)"
 _END = (
     r"(?=$|[,;:!?(](?!\d)| (?:and|but|because|since|so|with|which|who|where|when|as|for|now|on \d+"
     r"|in the week"
+    r"|these days|at the (?:moment|weekend)|at (?:weekends|present|night)|again|today|tonight"
+    r"|yesterday|tomorrow|nowadays|currently|lately|recently|temporarily|sometimes|before|after|during"
+    r"|(?:this|last|next|every|each|most|some) (?:day|week|weekend|month|year|morning|afternoon"
+    r"|evening|night|spring|summer|autumn|fall|winter|time|[A-Z][a-z]+day)s?"
+    r"|in the (?:mornings?|afternoons?|evenings?|spring|summers?|autumn|fall|winters?|past|future)"
+    r"|in (?:spring|summer|autumn|winter)|on (?:weekends|weekdays|[A-Z][a-z]+days?)"
     r"|around \w+ ?\d+|until|from \d+|in (?:early |late |mid-)?(?:\d{4}|[A-Z][a-z]+ \d{4}))\b)"
 )
 _ADVERB = r"(?: (?:currently|now|still|also|really|mostly|already|just|always|both|\w{3,12}ly))?"
@@ -108,13 +114,13 @@ def attributes_of(text: str) -> Attributes:
     if _NEGATED.search(text):
         return Attributes()
     favourite = _FAVOURITE.match(text)
-    if favourite:
+    if favourite and _is_subject(favourite["s"]):
         return _made(favourite["s"], favourite["a"], favourite["v"])
     pet = _NAME_OF.match(text)
-    if pet:
+    if pet and _is_subject(pet["s"]):
         return _made(pet["s"], pet["a"], pet["v"])
     owned = _OWNED.match(text)
-    if owned and not _UNFIT_ATTRIBUTE.search(owned["a"]):
+    if owned and _is_subject(owned["s"]) and not _UNFIT_ATTRIBUTE.search(owned["a"]):
         return _owned(owned)
     for attribute, pattern in _TABLE:
         found = pattern.match(text)
@@ -143,7 +149,8 @@ def _settles(found: re.Match[str]) -> bool:
 _NOT_SUBJECTS = frozenset(
     "on in at since when while after before as by during for although though because every from "
     "until "
-    "with without once whenever what who which there".split()
+    "with without once whenever what who which there "
+    "nobody none neither nothing few fewer hardly no-one noone nowhere assuming supposing".split()
 )
 
 
@@ -151,7 +158,17 @@ def _is_subject(text: str) -> bool:
     words = words_of(text)
     if not words or words[0].low in _NOT_SUBJECTS:
         return False
-    return len(words) <= 5 and not any(is_surely_finite(word.low) for word in words)
+    if re.match(r"no one\b", text, re.I):
+        return False
+    return len(words) <= 5 and not any(_holds_verb(words, place) for place in range(len(words)))
+
+
+def _holds_verb(words: list[Word], place: int) -> bool:
+    """`Nina knows Tom`: a subject with a verb is a clause. A name, Mark Will, may look alike."""
+    word = words[place]
+    if word.text[0].isupper():
+        return False
+    return is_surely_finite(word.low) or (place > 0 and is_past(word.low))
 
 
 # What passes, or says where or how, is no value: due, late, at home.

@@ -6,7 +6,7 @@ of Chinese, Japanese, Korean and Thai a clause is kept as it was said, at half c
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from typing import NamedTuple
 
@@ -48,7 +48,11 @@ from rewound.llm.stating import (
     is_hypothetical,
     is_question,
     is_reported,
+    is_request,
+    is_said_by_others,
     is_small_talk,
+    is_unreal,
+    takes_back,
 )
 from rewound.llm.time_expressions import find, last_day, tense_of
 from rewound.llm.time_ranges import TimeExpression
@@ -57,9 +61,19 @@ from rewound.llm.wording import called, half_at_start, introduced, owned_by_subj
 MOST = 8
 """Statements of one piece; the first ones count."""
 
+MOST_READ = 100_000
+"""Characters of a piece that are read; a sentence that goes on behind them is left out."""
+
+MOST_SENTENCES = 2_000
+"""Sentences of a piece that are read."""
+
 
 class RulesExtractor:
-    """Draws statements by rules. Holds no state, loads nothing, never fails on a text."""
+    """Draws statements by rules. Holds no state, loads nothing, never fails on a text.
+
+    Of each piece the first MOST_READ characters and MOST_SENTENCES sentences are read, and at most
+    MOST statements are drawn; all of a longer one is still found in its passages.
+    """
 
     name = "rules/1"
 
@@ -75,16 +89,35 @@ class RulesExtractor:
         if piece.role not in ("user", "document"):
             return []
         drawn: list[Drawn] = []
+        before = 0  # Statements in front of the last sentence.
         reader = _Reader(piece)
-        wrapped = piece.role == "document"
-        for block in prose(piece.text, piece.media):
-            for sentence in sentences(piece.text, block.start, block.end, wrapped):
-                if sentence.end - sentence.start > LONGEST:
-                    continue
-                drawn += reader.sentence(sentence)
-                if len(drawn) >= MOST:
-                    return drawn[:MOST]
-        return drawn
+        for number, sentence in enumerate(_sentences(piece, reader)):
+            taken = takes_back(piece.text[sentence.start : sentence.end])
+            if taken and not reader.document:
+                del drawn[before:]
+                reader.before.forget()
+                continue
+            if len(drawn) >= MOST or number >= MOST_SENTENCES:
+                break
+            before = len(drawn)
+            drawn += reader.sentence(sentence)
+        return drawn[:MOST]
+
+
+def _sentences(piece: Said, reader: "_Reader") -> Iterator[Span]:
+    """The sentences of a piece that are its writer's own. The reader forgets who was spoken of
+    wherever something else stood between two of them."""
+    text, end = piece.text, 0
+    for block in prose(text, piece.media, MOST_READ, piece.role == "user"):
+        if _WORD.search(text, end, block.start):
+            reader.before.forget()
+        end = block.end
+        spans = sentences(text, block.start, block.end, piece.role == "document")
+        yield from spans[:-1] if MOST_READ - 1 <= block.end < len(text) else spans
+
+
+# More than the mark of a list.
+_WORD = re.compile(r"[^\W\d_]{2}")
 
 
 class _Clause(NamedTuple):
@@ -103,8 +136,11 @@ _TAIL = re.compile(
 )
 # Words for what may have been named elsewhere.
 _ELSEWHERE = frozenset("he she it they him them his hers its their theirs this these those".split())
-# What may stand before a recalled memory: a number or a word in brackets, or a label.
-_MARKED = r"(?:[\[(][^\])\n]{1,20}[\])]|[\w ]{1,20}:)?"
+# What may stand before a recalled memory: a number or a word in brackets, a label, a time.
+_MARKED = (
+    r"(?:[\[(][^\])\n]{1,20}[\])]|[\w ]{1,20}:)?\W{0,3}"
+    r"(?:(?:in|on|as of|since|by|from|until|at) [\w -]{1,24},? )?"
+)
 _USER = (
     r"(?:the |this )?user\b(?! (?:interface|manual|guide|table|story|stories|base|groups?|names?"
     r"|accounts?|ids?|experience|data|research|tests?|testing|input|agent|model|service)\b)"
@@ -124,23 +160,33 @@ class _Reader:
         self.name = speaker or (AUTHOR if self.document else UNNAMED)
         self.named = bool(speaker)
         self.before = Antecedents()
-        self.told_of = re.compile(rf"{_MARKED}\W{{0,3}}(?:{re.escape(self.name)}\b|{_USER})", re.I)
+        self.told_of = re.compile(rf"{_MARKED}(?:{re.escape(self.name)}\b|{_USER})", re.I)
         self.day: datetime | None = None
         """The last day that the sentence named."""
         self.earlier: datetime | None = None
         """That of the sentences before."""
 
     def sentence(self, span: Span) -> list[Drawn]:
-        """The statements of one sentence."""
+        """The statements of one sentence. Who was spoken of in front of one that says nothing is
+        not who is meant behind it."""
+        drawn = self._stated(span)
+        if not drawn:
+            self.before.forget()
+        return drawn
+
+    def _stated(self, span: Span) -> list[Drawn]:
         whole = self.text[span.start : span.end]
-        if FORGOTTEN in whole:
+        if FORGOTTEN in whole or len(whole) > LONGEST:
             return []
         if is_other_script(whole):
+            self.before.forget()
             return self._in_other_script(span, whole)
+        cut = False
         asks = whole.rstrip('"”’)*_ ').endswith(("?", "?!", "？"))
         if not self.document:
             said = without_requests(self.text, span)
             asks = asks and said == span
+            cut = said != span
             span, whole = said, self.text[said.start : said.end]
         plain = _plain(whole[lead_of(whole) :])
         if not self.document and sets_a_scene(plain):
@@ -150,6 +196,10 @@ class _Reader:
         parts = clauses(self.text, span)
         if len(parts) > 1 and re.search(r"\bif\b", plain[:4]):
             return []
+        if not self.document and (is_unreal(plain) or is_said_by_others(plain)):
+            return []
+        if not self.document and len(parts) > 1 and self._asks_first(parts[0]):
+            return []
         drawn: list[Drawn] = []
         self.day, self.earlier = None, self.day
         for part in parts:
@@ -157,9 +207,17 @@ class _Reader:
             made = self._drawn(clause) if clause else None
             if made is not None:
                 drawn.append(made)
-            elif clause is None:
+            else:
                 self.before.forget()
+        if cut:
+            self.before.forget()  # The request may have been about someone else.
         return drawn
+
+    def _asks_first(self, part: Span) -> bool:
+        """Whether a sentence begins with a request: what follows is what is asked for."""
+        text = self.text[part.start : part.end]
+        text = text[lead_of(text) :]
+        return is_request(words_of(text), _plain(text)) and not called(_ending_off(text))
 
     def _clause(self, part: Span, asks: bool) -> _Clause | None:
         """The clause without its openers, or None when it states nothing to keep."""

@@ -22,8 +22,11 @@ _TAG = re.compile(
 )
 _MEMORY_HEAD = re.compile(
     r"\s{0,40}[#*_=\[(-]{0,6}\s?(?:(?:here(?:['’]s| is) )?(?:the )?(?:what|things|all|everything)"
-    r" (?:that )?(?:i|you|we) (?:already )?(?:remember|recall|know|have stored)\b[^:\n]{0,80}:"
-    r"|(?:what is |what['’]s |already )?known (?:facts )?about (?:the |this )?[\w ]{1,40}\**:"
+    r" (?:that )?(?:i|you|we) (?:already )?(?:remember|recall|know|have stored)\b"
+    r"(?:[^:\n]{0,80}:| (?:about|of|from) (?:the |our )?[\w'’-]{1,40}\s?[\])*_=-]{0,6}\s{0,8}$)"
+    r"|(?:what is |what['’]s |already )?known (?:facts )?about (?:the |this )?[\w ]{1,40}\**(?::|$)"
+    r"|(?:(?:the |this )?user(?:['’]s)? (?:info(?:rmation)?|preferences|details|notes|data"
+    r"|background)|about (?:the|this) user)\**(?::|\s{0,8}$)"
     r"|(?:here (?:are|is) )?(?:(?:some|the|your|my|all|these|a few) )?"
     r"(?:(?:relevant|retrieved|recalled|stored|past|previous|prior|saved|known|long[- ]term|related"
     r"|user'?s?|existing|recent|important|background|following) ){0,3}"
@@ -37,11 +40,11 @@ _MEMORY_HEAD = re.compile(
 )
 _UUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 _ID = rf"(?:id\s?[:=]\s?)?(?:[a-z]{{2,12}}_(?=\w{{0,40}}\d)[0-9A-Za-z]{{6,40}}|{_UUID})"
-_ID_BEHIND = re.compile(rf"[\[(]{_ID}[\])][\s.]{{0,8}}$")
-_ID_ALONE = re.compile(rf"\s{{0,40}}[-*•]?\s{{0,4}}[\[(]?{_ID}[\])]?\s{{0,8}}$")
+_ID_BEHIND = re.compile(rf"(?:[\[(`]|[—–-]\s?){_ID}[\])`]?[\s.]{{0,8}}$")
+_ID_ALONE = re.compile(rf"\s{{0,40}}[-*•]?\s{{0,4}}[\[(`]?{_ID}[\])`]?\s{{0,8}}$")
 _OWN_LINE = re.compile(
-    r"\s{0,40}[-*•]?\s{0,4}\[\d{4}-\d\d(?:-\d\d)?[^\]\n]{0,40}\]|\s{0,40}[-*•]?\s{0,4}\[\d{1,3}\]\s"
-    r"|\s{0,40}[-*•#_]{0,6}\s?(?i:memory|fact|recollection|passage|snippet)\s?#?\d{1,4}\**\s?[:.)]"
+    r"\s{0,40}[-*•]?\s{0,4}\[\d{4}-\d\d(?:-\d\d)?[^\]\n]{0,40}\]|\s{0,40}[-*•]?\s{0,4}\[\d{1,3}\]:?\s?[A-Z]"
+    r"|\s{0,40}[-*•#_]{0,6}\s?(?i:memory|fact|recollection|passage|snippet)\s?#?\d{1,4}\**\s?[:.)—–-]"
     r"|[^\n]{0,4000}?\b(?:fact|mem"
     r"|passage)_"
     r"[0-9A-Za-z]{6,}"
@@ -77,6 +80,39 @@ _REPLY_HEAD = re.compile(
     r"|Subject"
     r"|Cc): )"
 )
+_POLITE = (
+    r"\s{0,40}[*_]{0,3}(?:(?:please|pls|now|hey|hi|hello|ok|okay|so|and|just|kindly|can you"
+    r"|could you|would you|will you|help me|i want you to|i need you to|i['’]d like you to"
+    r"|let['’]?s)[ ,!]{1,3}){0,5}"
+)
+# What is worked on as a text: what stands behind the colon is that text, in the same line or below.
+_WORKED_ON = re.compile(
+    rf"{_POLITE}(?:translate|proof-?read|re-?write|rephrase|paraphrase|summari[sz]e|improve|polish"
+    r"|shorten|convert|repeat|continue|spell-?check|role-?play|pretend|write|draft|say"
+    r"|(?:correct|complete|edit)(?= \w))\b[^.!?:\n]{0,120}:(?=\s|$|[\"“])",
+    re.I,
+)
+_READ_BELOW = re.compile(
+    rf"{_POLITE}(?:(?:explain|check|read|review|analy[sz]e|look at|take a look|have a look|reply"
+    r"|respond|answer|comment|fix|format|grade|rate|judge|evaluate|critique|interpret|classify"
+    r"|extract|what do you think|how does this|is this)\b"
+    r"|(?:here|this|that|below)(?:['’]s| is| are) [^:\n]{0,80}\b(?:e-?mail|letter|message|text"
+    r"|essay|article|story|paragraph|poem|transcript|post|draft|chat|conversation|quote|passage"
+    r"|excerpt|snippet|lyrics|song|speech|sentences?)\b)[^:\n]{0,120}:"
+    r"|[^:\n]{0,200}?\b(?:sent|wrote|writes|says|said|told|texted|e-?mailed|messaged|replied"
+    r"|answered|posted|asked|tweeted)\b[^:\n]{0,60}:",
+    re.I,
+)
+_NAME_ALONE = re.compile(
+    r"\s{0,40}(?:\[[^\]\n]{1,30}\]\s?)?[*_]{0,3}(?P<name>(?!(?:Hi|Hey|Hello|Dear|Good) )[A-Z][\w'’-]{1,30}(?: [A-Z][\w'’.-]{0,30})"
+    r"{0,2})(?: ?\([^)\n]{1,30}\))?[*_]{0,3}\s?:[*_\s]{0,8}$"
+)
+# What one writes above what one says of oneself.
+_OWN_HEADINGS = frozenset(
+    "me myself about_me preferences allergies hobbies interests goals family pets food diet health "
+    "work job home background languages skills plans today yesterday tomorrow travel likes "
+    "dislikes introduction intro summary status question questions".split()
+)
 _JSON_ENDS = {"{": "}", "[": "]"}
 # Words that may stand before a colon without being someone's name.
 LABELS = frozenset(
@@ -85,16 +121,18 @@ LABELS = frozenset(
 )
 
 
-def prose(text: str, media: Media) -> Iterator[Span]:
+def prose(text: str, media: Media, most: int, spoken: bool) -> Iterator[Span]:
     """Stretches of lines that are the writer's own sentences, in order; list marks are left out.
 
-    Each item of a list is a stretch; the lines of a paragraph are one together.
+    Each item of a list is a stretch; the lines of a paragraph are one together. Only the first
+    `most` characters are read; a stretch that goes on behind them ends there. `spoken` says that
+    the text is a message, in which a line may bring in what somebody else wrote.
     """
     if media in ("code", "json") or _is_json(text):
         return
     open_start = -1
     end = 0
-    for start, stop, own in _lines(text):
+    for start, stop, own in _lines(text, min(most, len(text)), spoken):
         bullet = _BULLET.match(text, start, stop) if own else None
         if open_start >= 0 and (not own or bullet):
             yield Span(open_start, end)
@@ -111,13 +149,13 @@ def _is_json(text: str) -> bool:
     return len(bare) > 1 and _JSON_ENDS.get(bare[0]) == bare[-1]
 
 
-def _lines(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Each line with whether it is prose of the writer's own. One pass."""
-    start, size = 0, len(text)
+def _lines(text: str, size: int, spoken: bool) -> Iterator[tuple[int, int, bool]]:
+    """Each line of text[:size] with whether it is prose of the writer's own. One pass."""
+    start = 0
     fenced = quoted = begun = replied = False
     inside = ""
     while start < size:
-        stop = text.find("\n", start)
+        stop = text.find("\n", start, size)
         stop = size if stop < 0 else stop
         own = False
         tag = _TAG.search(text, start, min(stop, start + 2000)) if "<" in text[start:stop] else None
@@ -141,12 +179,32 @@ def _lines(text: str) -> Iterator[tuple[int, int, bool]]:
             quoted, begun = True, bool(text[head.end() : stop].strip("* _"))
         elif _REPLY_HEAD.match(text, start, stop):
             replied = True
+        elif spoken and (colon := _borrows(text, start, stop)):
+            quoted, begun = True, not text[colon:stop].isspace() and colon < stop
         else:
             own = is_prose(text[start:stop]) and not _ID_ALONE.match(
                 text, stop + 1, _end(text, stop)
             )
         yield start, stop, own
         start = stop + 1
+
+
+def _borrows(text: str, start: int, stop: int) -> int:
+    """Where a text of somebody else's begins, brought in by a line (`Please proofread this:`,
+    `Bob:`); 0 when it brings in none."""
+    worked_on = _WORKED_ON.match(text, start, stop)
+    if worked_on:
+        return worked_on.end()
+    line = text[max(start, stop - 400) : stop].rstrip(" *_\t\r")
+    if not line.endswith(":"):
+        return 0
+    last = max(line.rfind(". "), line.rfind("! "), line.rfind("? "))
+    said = line[last + 2 if last >= 0 else 0 :]
+    alone = _NAME_ALONE.match(line)
+    if alone:
+        name = alone["name"].lower().replace(" ", "_")
+        return 0 if name in LABELS or name in _OWN_HEADINGS else stop
+    return stop if _READ_BELOW.fullmatch(said) or _WORKED_ON.fullmatch(said) else 0
 
 
 def _end(text: str, stop: int) -> int:

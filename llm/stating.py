@@ -20,6 +20,7 @@ from rewound.llm.english import (
     is_surely_finite,
     is_third,
     is_verb_form,
+    verb_at,
 )
 
 FORGOTTEN = "█"
@@ -80,6 +81,8 @@ _HYPOTHETICAL = re.compile(
     r"|hypothetically"
     r"|wish|wishes|what-if|let's say|i guess|not sure|no idea|i wonder|wondering (?:if|whether)"
     r"|pretend"
+    r"|assuming (?:that|i|my|we|our|the|he|she|they|it)|refus(?:e|es|ed) to believe|i (?:highly "
+    r"|really |very much )?doubt"
     r"|whether|could (?:be|have|become|use|possibly|always|go|try|do|get|make)"
     r"|should (?:i|we|have|probably)|(?:i|we) should|if only|in case)\b"
 )
@@ -204,6 +207,57 @@ def is_reported(low: str, text: str) -> bool:
         if quoted.start() == 0 and quoted.end() >= len(text) - 1:
             return True
     return text[:1] in OPENING_QUOTES
+
+
+_UNREAL = re.compile(
+    r"(?:(?:were|had|should) (?:i|you|we|he|she|it|they|my \w+)\b[^,]{0,200},"
+    r"|assuming\b|supposing\b|just kidding|[^,]*,? (?:just|only) (?:kidding|joking)$|[^,]*, not$)"
+)
+_BY_OTHERS = re.compile(
+    r"[,:;] (?!(?:i|we)\b)(?:[\w'-]+ ){1,3}?(?:said|says|wrote|writes|told (?:me|us)|claims|claimed"
+    r"|replied|answered|explained|insisted|texted|posted|announced|whispered|joked|lied)(?=$|[,.!;])"
+    r"|(?:,| [—–-]+) (?:said|says|wrote|writes) (?!(?:i|we)\b)\w"
+    r"|^[^:]{0,80}\b(?:sent|forwarded|wrote|texted|messaged|e-?mailed|posted)\b[^:,.]{0,40}: "
+)
+_TAKES_BACK = re.compile(
+    r"\W*(?:(?:no|nah|nope|haha\w*|lol|ok|okay|well|oh|wait|sorry|just|only|i['’]?m|i am|i was"
+    r"|we['’]?re|was|but)[\s,.!]+){0,5}(?:(?:just |only |totally )?(?:kidding|joking|messing"
+    r"(?: with you)?|pulling your leg)|jk|j/k|psych|april fools?(?: day)?|(?:that|it)(?: was|['’]s|"
+    r" is) (?:just |only )?(?:a (?:joke|lie)|not true|a test)|(?:not true|scratch that))\W*",
+    re.I,
+)
+
+
+def is_unreal(low: str) -> bool:
+    """`Were I rich, I own a yacht`: the whole sentence is only thought of, or said in jest."""
+    return _UNREAL.match(low) is not None
+
+
+def is_said_by_others(low: str) -> bool:
+    """`I live in Madrid, he said`: whose words they are stands behind them."""
+    return _BY_OTHERS.search(low) is not None
+
+
+def takes_back(sentence: str) -> bool:
+    """`Just kidding!`: the sentence before was not meant."""
+    return len(sentence) < 80 and _TAKES_BACK.fullmatch(sentence) is not None
+
+
+_ASKS = re.compile(
+    r"(?:can|could|would|will) (?:you|u)\b|(?:i|we) (?:want|need) (?:you|u) to\b|i'd like you to\b"
+    r"|help me\b|(?:please|pls|kindly|let's|lets|role-?play|rephrase|paraphrase|transcribe)\b"
+)
+
+
+def is_request(words: list[Word], low: str) -> bool:
+    """A clause that asks the listener to do something."""
+    if len(words) < 2 or _ASKS.match(low):
+        return bool(words) and _ASKS.match(low) is not None
+    asks = words[0].low in _TO_ASSISTANT and not is_past(words[0].low)
+    if not asks or _is_code(low, words[0]):
+        return False
+    verb = verb_at(words)
+    return verb != 0 and not _noun_first(words, verb)
 
 
 def addresses_listener(low: str) -> bool:

@@ -11,22 +11,25 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from rewound.eventlog import events as e
 from rewound.eventlog.bodies import BodyWriter
 from rewound.eventlog.envelope import Actor
 from rewound.eventlog.errors import RewoundError, Stale
 from rewound.eventlog.failpoints import failpoint
-from rewound.eventlog.ids import STORE, ContainerId, GroupId, IdSource, Kind, Ref
+from rewound.eventlog.ids import STORE, ContainerId, GroupId, IdSource, Kind, Ref, parse_any
 from rewound.eventlog.log import Draft, Recorded, Writer
 from rewound.memory import answers
 from rewound.memory import deciding as d
 from rewound.memory import requests as q
 from rewound.memory.recording import decide_record
-from rewound.memory.replies import Reply, Written
+from rewound.memory.replies import Reply, Undid, Written
 from rewound.memory.transactions import Dirtied
 from rewound.projections.memos import encode_memo, memo_key, text_digest
 
 if TYPE_CHECKING:
+    from rewound.projections.reader import ContainerView
     from rewound.projections.views import ViewWriter
 
 
@@ -76,7 +79,7 @@ def _apply(
     if container is not None and isinstance(command, q.Write):
         known = answers.find(command, actor, log, container)
         if known is not None:
-            return Applied(known, [])
+            return Applied(_seen_today(known, views.container(container)), [])
     now_us = max(given.now_us, log.last_recorded_at() + 1)
     deciding = d.Deciding(
         log, views, given.ids, now_us, name, container, actor, extractor=given.extractor
@@ -108,6 +111,19 @@ def _memoise(command: d.Memoise, log: Writer, views: ViewWriter) -> Applied:
                 kept += embeddings.embed(command.container, item, worded, memo)
     reply = Written(container="", group=None, position=0, items=())
     return Applied(reply, [], changed=kept > 0)
+
+
+def _seen_today(reply: Reply, view: ContainerView) -> Reply:
+    """A kept answer to an undo, without wordings that were forgotten since."""
+    if not isinstance(reply, Undid):
+        return reply
+    changes = []
+    for change in reply.changes:
+        kind, raw = parse_any(change.id)
+        if kind is not None and view.hidden(Ref(kind, raw)) is not None:
+            change = msgspec.structs.replace(change, text=None)
+        changes.append(change)
+    return msgspec.structs.replace(reply, changes=tuple(changes))
 
 
 def _decided(command: q.Write | d.Record, deciding: d.Deciding) -> d.Plan:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rewound.eventlog.events import FactKind
 from rewound.eventlog.instants import to_us
 from rewound.llm.extraction import Drawn, Extractor, Media, Role, Said
-from rewound.llm.rules import MOST, RulesExtractor
+from rewound.llm.rules import MOST, MOST_READ, MOST_SENTENCES, RulesExtractor
 
 AT = to_us(datetime.fromisoformat("2026-03-02T23:30:00-08:00").astimezone(UTC))
 RULES: Extractor = RulesExtractor()
@@ -193,6 +193,19 @@ def test_what_states_nothing_is_left_out(said: str) -> None:
         "Tom owns a red bike [3f2504e0-4f89-11d3-9a0c-0305e82c3301].",
         "Tom owns a red bike.\nfact_01hzx3abcd",
         "Tom owns a red bike.\n  id: 3f2504e0-4f89-11d3-9a0c-0305e82c3301\n",
+        "Tom owns a red bike — msg_01hzx3abcd",
+        "Tom owns a red bike\n`fact_01hzx3abcd`",
+        "* Memory #1 - Tom owns a red bike",
+        "[1]Tom owns a red bike",
+        "What I remember about you\n- Tom owns a red bike",
+        "## What I know about Tom\n\nTom owns a red bike",
+        "Known about the user\n- Tom owns a red bike",
+        "User info:\nTom owns a red bike",
+        "User preferences:\n\n- Tom likes tea",
+        "About the user\nTom owns a red bike",
+        "As of 2026, Nina owns a red bike",
+        "On 2026-01-01, the user bought a red bike.",
+        "In 2020 Nina moved to Oslo",
         "Nina owns a red bike.",
         "- Nina's bike is red",
         "[hobby] Nina owns a red bike",
@@ -214,17 +227,85 @@ def test_own_words_beside_what_was_pasted_count() -> None:
 @pytest.mark.parametrize(
     ("said", "facts"),
     [
-        ("Nina and I own a van.", ["Nina and Nina own a van"]),
         ("The user interface has two tabs.", ["The user interface has two tabs"]),
         ("Ninas are rare birds.", ["Ninas are rare birds"]),
         ("The context of my thesis is Rome.", ["The context of Nina's thesis is Rome"]),
         ("(1) I own a van.\n(2) I own a bike.", ["Nina owns a van", "Nina owns a bike"]),
         ("I own a van.\nmy_own_van", ["Nina owns a van"]),
+        ("What I know about Rome is old news. I own a van.", ["Nina owns a van"]),
+        ("In 2020 I moved to Nina Street.", ["In 2020 Nina moved to Nina Street"]),
+        ("I sent Tom a van.", ["Nina sent Tom a van"]),
         ("Relevant memories\n\nTom has a van.\n\nI own a bike.", ["Nina owns a bike"]),
     ],
 )
 def test_what_only_looks_like_a_memory_is_read(said: str, facts: list[str]) -> None:
     assert texts(said) == facts
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Translate to French: My name is Anna and I live in Berlin.",
+        "Translate to French: My name is Anna. I live in Berlin.",
+        "Write an email that says I am sick and I can't come to work.",
+        "Could you write that I am sick and I live in Rome.",
+        "I want you to write a letter that says I am sick and I live in Rome.",
+        "Please proofread this:\n\nI live in Madrid and I am a nurse.",
+        "Hi! I need some help. Can you proofread this:\nI live in Madrid.",
+        "Check my homework:\nI live in Madrid.\nI am a nurse.",
+        "Here is what my friend sent me:\nI live in Madrid.",
+        "My boss wrote:\n\n- I live in Madrid.",
+        "The sign says:\nI live in Madrid.",
+        "Bob:\nI live in Madrid.",
+        "**Bob Miller:**\nI live in Madrid.",
+        "[10:02] Bob:\nI live in Madrid.",
+        "Here's a draft of the letter:\nI live in Madrid.",
+        "I live in Madrid, he said.",
+        "I live in Madrid, my boss wrote, and I own a van.",
+        "My friend sent me this: I live in Madrid.",
+        "I live in Madrid - said my boss.",
+        "Let's roleplay: I am a pirate and I live on a ship.",
+        "Let's roleplay: I am a pirate. I live on a ship.",
+        "I live in Paris. Just kidding!",
+        "I live in Paris. Haha, no, I'm joking.",
+        "I live in Paris, just kidding.",
+        "I live in Paris. JK",
+        "Were I rich, I own a yacht.",
+        "Had my boss paid, I own a yacht.",
+        "Assuming I get the job, I live in Oslo.",
+        "I refuse to believe that Tom lives in Oslo.",
+    ],
+)
+def test_words_of_others_and_jests_state_nothing(said: str) -> None:
+    assert texts(said) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "facts"),
+    [
+        ("Please proofread this:\n\nI live in Rome.\n\nI own a van.", ["Nina owns a van"]),
+        ("Please remember this:\nI own a van.", ["Nina owns a van"]),
+        ("About me:\nI own a van.", ["Nina owns a van"]),
+        ("Preferences:\n- I like tea", ["Nina likes tea"]),
+        ("Update:\nI own a van.", ["Nina owns a van"]),
+        ("I wrote a book, and it says hello. I own a van.", ["Nina owns a van"]),
+        ("I own a van. I like tea. Just kidding!", ["Nina owns a van"]),
+        ("Just kidding! I own a van.", ["Nina owns a van"]),
+        ("I had a dog, and I own a van.", ["Nina had a dog", "Nina owns a van"]),
+        ("Call me Ellie. I own a van.", ["Nina goes by Ellie", "Nina owns a van"]),
+        ("Had lunch with Tom. I own a van.", ["Nina owns a van"]),
+        ("I met Tom, who said hello, and I own a van.", ["Nina owns a van"]),
+        ("Work is fun and I own a van.", ["Work is fun", "Nina owns a van"]),
+    ],
+)
+def test_own_words_near_those_of_others_count(said: str, facts: list[str]) -> None:
+    assert texts(said)[-len(facts) :] == facts
+    assert "Nina lives in Rome" not in texts(said)
+
+
+def test_a_document_may_name_what_stands_below() -> None:
+    said = "Check the valve:\nThe boiler has two valves."
+    assert texts(said, None, "document")[-1] == "The boiler has two valves"
 
 
 @pytest.mark.parametrize("media", ["code", "json"])
@@ -317,6 +398,25 @@ def test_each_fact_has_its_kind(said: str, kind: FactKind) -> None:
         ("My exam is next Tuesday.", ("Nina", "exam", "2026-03-10")),
         ("My exam is in May.", ("Nina", "exam", "May 2026")),
         ("My wife is pregnant, due in October.", (None, None, None)),
+        ("Nobody lives in Oslo.", (None, None, None)),
+        ("Nobody's bike is orange.", (None, None, None)),
+        ("None of us lives in Oslo.", (None, None, None)),
+        ("Neither Tom nor Ana lives in Oslo.", (None, None, None)),
+        ("Few people live in Oslo.", (None, None, None)),
+        ("I know Tom lives in Oslo.", (None, None, None)),
+        ("I heard Tom's bike is orange.", (None, None, None)),
+        ("I know Tom's favourite colour is green.", (None, None, None)),
+        ("Mark Will lives in Oslo.", ("Mark Will", "home", "Oslo")),
+        ("My work friend Tom lives in Oslo.", ("Nina's work friend Tom", "home", "Oslo")),
+        ("I live in Oslo these days.", ("Nina", "home", "Oslo")),
+        ("I live in Oslo at the moment.", ("Nina", "home", "Oslo")),
+        ("I live in Oslo this summer.", ("Nina", "home", "Oslo")),
+        ("I work at Spotify in the mornings.", ("Nina", "employer", "Spotify")),
+        ("I play the violin every Tuesday.", ("Nina", "instrument", "violin")),
+        ("I own a bike again.", ("Nina", "owns", "bike")),
+        ("I live in Summer Hill.", ("Nina", "home", "Summer Hill")),
+        ("I own a Nova Every Day.", ("Nina", "owns", "Nova Every Day")),
+        ("My exam is next Tuesday at 10 am.", ("Nina", "exam", "2026-03-10 at 10:00")),
         ("My dog is sick.", (None, None, None)),
         ("My boss is Anna.", ("Nina", "boss", "Anna")),
         ("My rent is due on Friday.", (None, None, None)),
@@ -485,6 +585,39 @@ def test_who_is_meant_after_a_name_or_a_newcomer(said: str, second: str) -> None
 def test_a_pronoun_that_may_be_two_or_nothing_is_left_out(said: str) -> None:
     assert all(" is a nurse" not in text and " shy" not in text for text in texts(said))
     assert not any(" it" in text for text in texts(said))
+
+
+CARLA = "My aunt Carla is old, and every word of it is long, " * 13
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        " Have you met my aunt Carla? ",
+        " Thanks to my aunt Carla! ",
+        " Write a poem about my aunt Carla. ",
+        f" {CARLA} ",
+        "\nAssistant: how is your aunt Carla?\n",
+        "\n> My aunt Carla is old.\n\n",
+        ' "My aunt Carla is old," said Tom. ',
+        " My aunt Carla ███. ",
+        "\n```\nCarla\n```\n",
+        "\n# Carla\n",
+        "\n卡拉是我的阿姨。\n",
+        " Then she met my aunt Carla. ",
+        " I own a van, can you call my aunt Carla? ",
+    ],
+)
+def test_what_is_passed_over_leaves_nobody_to_be_she(between: str) -> None:
+    said = f"My sister Maria lives in Oslo.{between}She has cancer."
+    assert texts(said)[0] == "Nina's sister Maria lives in Oslo"
+    assert not any("cancer" in text for text in texts(said))
+
+
+@pytest.mark.parametrize("between", [" ", "\n", "\n\n", "\n- ", "\n2. "])
+def test_white_space_and_marks_of_a_list_leave_who_was_meant(between: str) -> None:
+    said = f"My sister Maria lives in Oslo.{between}She has cancer."
+    assert texts(said) == ["Nina's sister Maria lives in Oslo", "Maria has cancer"]
 
 
 def test_the_name_of_a_pet_is_what_is_known_of_the_pet() -> None:
@@ -720,3 +853,17 @@ def test_a_long_text_is_read_through(unit: str) -> None:
     text = unit * (200_000 // len(unit)) + "\n\nI live in Oslo."
     facts = drawn(text)
     assert all("\n" not in fact.text for fact in facts)
+
+
+@pytest.mark.parametrize("filler", [". ", "Why? ", "我？", "a\n", "a ", "\n", "- b\n", "> c\n"])
+def test_only_the_beginning_of_a_long_text_is_read(filler: str) -> None:
+    text = f"I live in Oslo.\n\n{filler * 1_000_000}\n\nI own a van."
+    assert texts(text) == ["Nina lives in Oslo"]
+
+
+def test_a_sentence_that_is_cut_off_is_not_read() -> None:
+    for shift in range(30):
+        text = " " * (MOST_READ - shift) + "I live in Oslo with Tom."
+        assert texts(text) in ([], ["Nina lives in Oslo with Tom"])
+    assert texts("Why? " * (MOST_SENTENCES - 1) + "I own a van.") == ["Nina owns a van"]
+    assert texts("Why? " * MOST_SENTENCES + "I own a van.") == []

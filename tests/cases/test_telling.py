@@ -1,4 +1,4 @@
-"""Names and titles cannot forge what a memory is told by."""
+"""Names and titles forge no lines, and no old answer tells what was forgotten since."""
 
 from pathlib import Path
 
@@ -47,3 +47,17 @@ def test_a_twin_that_stays_is_named(tmp_path: Path) -> None:
         forgot = memory.forget(first)
         assert any(second in note for note in forgot.notes), forgot.notes
         assert not memory.forget(second).notes
+
+
+def test_an_old_answer_does_not_tell_what_was_forgotten_since(tmp_path: Path) -> None:
+    with Memory(tmp_path / "store") as memory:
+        item = memory.remember("Tom owns a snarfcat.").items[0]
+        assert item.id is not None and item.event is not None
+        undid = memory.undo(item.event, key="u1")
+        assert any(change.text for change in undid.changes)
+        assert undid.event is not None
+        memory.undo(undid.event)
+        memory.forget(item.id)
+        again = memory.undo(item.event, key="u1")
+        assert again.event == undid.event
+        assert "snarfcat" not in repr(again)
