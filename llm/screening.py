@@ -104,8 +104,9 @@ _READ_BELOW = re.compile(
     re.I,
 )
 _NAME_ALONE = re.compile(
-    r"\s{0,40}(?:\[[^\]\n]{1,30}\]\s?)?[*_]{0,3}(?P<name>(?!(?:Hi|Hey|Hello|Dear|Good) )[A-Z][\w'’-]{1,30}(?: [A-Z][\w'’.-]{0,30})"
-    r"{0,2})(?: ?\([^)\n]{1,30}\))?[*_]{0,3}\s?:[*_\s]{0,8}$"
+    r"\s{0,40}(?:\[[^\]\n]{1,30}\]\s?)?[*_]{0,3}(?!(?:Hi|Hey|Hello|Dear|Good) )"
+    r"(?P<name>[A-Z][\w'’-]{1,30}(?: [A-Z][\w'’.-]{0,30}){0,2})"
+    r"(?: ?\([^)\n]{1,30}\))?[*_]{0,3}\s?:[*_\s]{0,8}$"
 )
 # What one writes above what one says of oneself.
 _OWN_HEADINGS = frozenset(

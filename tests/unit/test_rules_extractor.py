@@ -288,6 +288,7 @@ def test_words_of_others_and_jests_state_nothing(said: str) -> None:
         ("About me:\nI own a van.", ["Nina owns a van"]),
         ("Preferences:\n- I like tea", ["Nina likes tea"]),
         ("Update:\nI own a van.", ["Nina owns a van"]),
+        ("Hi Bob:\nI own a van.", ["Nina owns a van"]),
         ("I wrote a book, and it says hello. I own a van.", ["Nina owns a van"]),
         ("I own a van. I like tea. Just kidding!", ["Nina owns a van"]),
         ("Just kidding! I own a van.", ["Nina owns a van"]),
