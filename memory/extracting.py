@@ -73,9 +73,10 @@ class Extracting:
 
     def step(self) -> float | None:
         engine = self._engine
+        # Before the snapshot: what is noticed after it would not be found in it, and be dropped.
+        batch = self._backlog.batch(SOURCES_MAX, engine.clock.now_us())
         with engine.reading() as views:
             self._backlog.look(views)
-            batch = self._backlog.batch(SOURCES_MAX, engine.clock.now_us())
             read = self._read(views, batch)
         if read:
             self._draw(read)

@@ -24,6 +24,7 @@ from rewound.memory import Memory, extracting
 from rewound.memory import replies as r
 from rewound.memory import requests as q
 from rewound.memory import workers as workers_module
+from rewound.memory.backlog import Backlog
 from rewound.memory.models import NO_MODELS
 from rewound.memory.workers import Workers
 from tests.integration.drawing import Gate, Told, With, sentences, working
@@ -193,6 +194,24 @@ def test_a_thousand_messages_take_few_commits(
         assert drain(memory).pending == 0
         assert len(facts(memory)) == 1000
         assert sum(commits) == 2000 and len(commits) < 200
+
+
+def test_what_comes_while_a_step_looks_at_an_older_snapshot_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = Backlog.look
+    with working(tmp_path, Told(sentences)) as memory:
+
+        def look(backlog: Backlog, views: Any) -> None:
+            whole(backlog, views)
+            monkeypatch.setattr(Backlog, "look", whole)
+            memory.add_messages("Nina lives in Rome.")
+
+        monkeypatch.setattr(Backlog, "look", look)
+        memory.add_messages("Nina is 31.")
+        told = drain(memory)
+        assert (told.pending, told.failed) == (0, 0)
+        assert sorted(facts(memory)) == ["Nina is 31.", "Nina lives in Rome."]
 
 
 def test_without_an_extractor_all_stays_pending(tmp_path: Path) -> None:
@@ -398,6 +417,7 @@ def test_what_another_has_read_is_refused(tmp_path: Path) -> None:
         store = memory.link._store
         assert store is not None
         rival = extracting.Extracting(store.engine, Told)
+        assert rival.step() == 0.0, "it has looked what there is"
         assert rival.step() is None
         gate.go_on.set()
         assert drain(memory).pending == 0
