@@ -215,7 +215,8 @@ _UNREAL = re.compile(
 )
 _BY_OTHERS = re.compile(
     r"[,:;] (?!(?:i|we)\b)(?:[\w'-]+ ){1,3}?(?:said|says|wrote|writes|told (?:me|us)|claims|claimed"
-    r"|replied|answered|explained|insisted|texted|posted|announced|whispered|joked|lied)(?=$|[,.!;])"
+    r"|replied|answered|explained|insisted|texted|posted|announced|whispered|joked|lied)"
+    r"(?=$|[,.!;])"
     r"|(?:,| [—–-]+) (?:said|says|wrote|writes) (?!(?:i|we)\b)\w"
     r"|^[^:]{0,80}\b(?:sent|forwarded|wrote|texted|messaged|e-?mailed|posted)\b[^:,.]{0,40}: "
 )
