@@ -27,6 +27,8 @@ class Sent(msgspec.Struct):
     event: str = ""
     position: int = 0
     end: End = "there"
+    again: bool = False
+    """Its answer was lost and it was sent again: `event` is only that of the second sighting."""
 
     @property
     def acknowledged(self) -> bool:
@@ -108,6 +110,7 @@ def _learned(deed: Deed, reply: dict[str, Any]) -> str:
             if sent.kind == "fact" and item["status"] != "written":
                 return "was known before"
             sent.id, sent.event, sent.position = item["id"], item["event"], reply["position"]
+            sent.again = item["status"] == "seen again"
         case "forget":
             if sent.id not in [hidden["id"] for hidden in reply["items"]]:
                 return "was not forgotten"
@@ -115,7 +118,8 @@ def _learned(deed: Deed, reply: dict[str, Any]) -> str:
         case "undo":
             if sent.event not in reply["dropped"]:
                 return "was not undone"
-            sent.end = "undone"
+            if not sent.again:  # what was recorded the first time holds
+                sent.end = "undone"
         case "search":
             if not any(sent.token in hit["text"] for hit in reply["hits"]):
                 return "was not found"
