@@ -4,7 +4,7 @@
 PYTHON ?= python3
 REWOUND_DATA ?= .rewound
 REWOUND_SOAK ?= long
-BENCH ?= bench bench_serve profile
+BENCH ?= bench bench_serve bench_judging profile
 ARGS ?=
 
 VENV := .venv

@@ -286,21 +286,28 @@ class FactEdited(Event, frozen=True):
 
 
 class Pair(msgspec.Struct, frozen=True, array_like=True):
-    """One judged pair: the older fact, its evidence (a body) and what it came to (‰)."""
+    """One judged pair: the older fact, what it came to and how surely (‰).
+
+    `leaning` is the likeliest outcome, also where it was not likely enough to be the outcome.
+    """
 
     old: FactId
     outcome: Outcome
     probability: int
-    evidence: Body | None = None
+    leaning: Outcome
 
 
 class FactsJudged(Event, frozen=True):
-    """A new fact was compared with existing ones, under the policy fitted by event `policy`."""
+    """A new fact was compared with existing ones, under the policy fitted by event `policy`.
+
+    `evidence` is a list of named numbers for each pair; `judge` names the method.
+    """
 
     fact: FactId
     pairs: tuple[Pair, ...]
     policy: EventId | None = None
     judge: Body | None = None
+    evidence: Body | None = None
 
     def refers(self) -> tuple[Ref, ...]:
         return _facts((self.fact, *(pair.old for pair in self.pairs)))
@@ -310,13 +317,15 @@ class FactSuperseded(Event, frozen=True):
     """Facts ended because another took their place.
 
     `ends` names the whole chain that ended, the direct predecessor first, so that undoing its
-    middle never leaves two current.
+    middle never leaves two current. With `repeats` the one in `ends` says the same as `by`: it is
+    support for that and no version of it.
     """
 
     by: FactId
     ends: tuple[FactId, ...]
     at: Instant | None = None
     corrects: bool = False
+    repeats: bool = False
 
     def refers(self) -> tuple[Ref, ...]:
         return _facts((self.by, *self.ends))
@@ -347,7 +356,7 @@ class FactsEnded(Event, frozen=True):
 
 
 class FactsLinked(Event, frozen=True):
-    """One fact extends another, or derives from it."""
+    """One fact adds to another (extends), or does so no more (distinct)."""
 
     source: FactId
     target: FactId
@@ -358,13 +367,14 @@ class FactsLinked(Event, frozen=True):
 
 
 class PolicyFitted(Event, frozen=True):
-    """The judging policy was fitted; its parameters and figures are a body."""
+    """The container's judging policy was fitted; its parameters and figures are a body."""
 
+    container: ContainerId
     parameters: Body
     labels: tuple[EventId, ...] = ()
 
     def refers(self) -> tuple[Ref, ...]:
-        return _events(self.labels)
+        return (Ref(Kind.CONTAINER, self.container), *_events(self.labels))
 
 
 class LabelGiven(Event, frozen=True):

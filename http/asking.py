@@ -120,13 +120,14 @@ class Desk:
     async def write(self, request: q.Write, *, large: bool = False) -> Reply:
         """The reply to a command. It is done even if nobody waits for it any more.
 
-        A `large` one, or one of many items, is checked in a thread.
+        A `large` one, or one of many items, is checked in a thread; so is one that has to ask a
+        model what it means.
         """
         if self.writes >= self._limits.writes_waiting:
             raise _busy(self.writes, "writes")
         self.writes += 1
         try:
-            if large or _is_long(request):
+            if large or _is_long(request) or _asks_a_model(request):
                 work = await self.run(lambda: self.link.submit(request))
             else:
                 work = self.link.submit(request)
@@ -195,6 +196,11 @@ class Bridge:
 
 def _busy(count: int, what: str) -> Problem:
     return Problem("store_busy", f"{count:,} {what} are waiting already: try again in a moment")
+
+
+def _asks_a_model(request: q.Write) -> bool:
+    """Whether a command waits for the embedder before it is queued."""
+    return isinstance(request, q.Forget) and request.similar is not None
 
 
 def _is_long(asked: q.Request | Reply) -> bool:

@@ -45,7 +45,10 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         ("context", "Pack what is relevant into a budget of tokens."),
         ("list", "List facts, documents, messages or passages."),
         ("show", "Show one item in full."),
+        ("why", "Say why a fact is believed, and how to take each step back."),
         ("history", "Tell an item's life: its versions and events."),
+        ("timeline", "What held of a subject from when to when, and who says so."),
+        ("graph", "What is around an entity, or the shortest path to another."),
         ("containers", "List the containers."),
     ),
     "Correct": _entries(
@@ -55,6 +58,13 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         ("restore", "Show forgotten items again."),
         ("erase", "Destroy items for ever."),
         ("undo", "Take an event back, or all of a group."),
+    ),
+    "Judge": _entries(
+        "cli_judge",
+        ("review", "List pairs of facts that wait for a word."),
+        ("label", "Say how FACT relates to OLD, an earlier one."),
+        ("fit", "Fit the container's judging to the labels given."),
+        ("rejudge", "Go over the past again with the models that are set."),
     ),
     "Look back": _entries(
         "cli_past",

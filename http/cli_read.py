@@ -1,4 +1,4 @@
-"""Commands that ask: `search`, `context`, `list`, `show`, `history`, `containers`."""
+"""Commands that ask: `search`, `context`, `list`, `show`, `why`, `history`, `timeline`, …"""
 
 from typing import Any
 
@@ -15,8 +15,29 @@ from rewound.http.cli_options import (
     reading,
     scope_options,
 )
-from rewound.memory.replies import ContainerList, Found, Packed, Page, Shown, Versions, View
-from rewound.memory.requests import Containers, Context, Get, History, List, Search
+from rewound.memory.replies import (
+    Chronicle,
+    ContainerList,
+    Explained,
+    Found,
+    Network,
+    Packed,
+    Page,
+    Shown,
+    Versions,
+    View,
+)
+from rewound.memory.requests import (
+    Containers,
+    Context,
+    Get,
+    Graph,
+    History,
+    List,
+    Search,
+    Timeline,
+    Why,
+)
 
 PAGE_OF_ALL = 500
 """Items asked for at once when all are wanted."""
@@ -117,6 +138,23 @@ def show_command(ctx: click.Context, /, **given: Any) -> None:
     emit(state, ask(state, Get(container=state.container, id=given["id"], **reading(given)), Shown))
 
 
+@click.command("why", cls=Command)
+@click.argument("id", metavar="ID")
+@scope_options
+@moment_options
+@common_options
+@click.pass_context
+def why_command(ctx: click.Context, /, **given: Any) -> None:
+    """Say why a fact is believed, and how to take each step back.
+
+    Its sources' own words, what it was compared with and how that came out, its versions, and
+    every step with the command that undoes it.
+    """
+    state = state_of(ctx)
+    request = Why(container=state.container, id=given["id"], **reading(given))
+    emit(state, ask(state, request, Explained))
+
+
 @click.command("history", cls=Command)
 @click.argument("id", metavar="ID")
 @scope_options
@@ -128,6 +166,43 @@ def history_command(ctx: click.Context, /, **given: Any) -> None:
     state = state_of(ctx)
     request = History(container=state.container, id=given["id"], **reading(given))
     emit(state, ask(state, request, Versions))
+
+
+@click.command("timeline", cls=Command)
+@click.argument("subject", metavar="SUBJECT")
+@click.argument("attribute", metavar="[ATTRIBUTE]", required=False)
+@click.option("--limit", type=int, default=200, help="At most so many periods.")
+@scope_options
+@moment_options
+@common_options
+@click.pass_context
+def timeline_command(ctx: click.Context, /, **given: Any) -> None:
+    """What held of a subject from when to when, and who says so."""
+    state = state_of(ctx)
+    names = ("subject", "attribute", "limit")
+    request = Timeline(
+        container=state.container, **{name: given[name] for name in names}, **reading(given)
+    )
+    emit(state, ask(state, request, Chronicle))
+
+
+@click.command("graph", cls=Command)
+@click.argument("entity", metavar="ENTITY")
+@click.option("--to", metavar="NAME", help="The shortest path to this entity.")
+@click.option("--depth", type=int, default=1, help="How many steps away.")
+@click.option("--limit", type=int, default=100, help="At most so many entities and edges.")
+@scope_options
+@moment_options
+@common_options
+@click.pass_context
+def graph_command(ctx: click.Context, /, **given: Any) -> None:
+    """What is around an entity, or the shortest path to another."""
+    state = state_of(ctx)
+    names = ("entity", "to", "depth", "limit")
+    request = Graph(
+        container=state.container, **{name: given[name] for name in names}, **reading(given)
+    )
+    emit(state, ask(state, request, Network))
 
 
 @click.command("containers", cls=Command)

@@ -57,6 +57,7 @@ def _text(state: State, text: str) -> str:
 @click.option("--kind", type=click.Choice(KINDS), default="fact", help="What it is.")
 @click.option("--id", "caller_id", metavar="ID", help="Your own id: sent again, it updates.")
 @_times
+@click.option("--forget-after", metavar="DURATION", help="Or so long after it was said: 30 days.")
 @click.option("--subject", help="What it is about.")
 @click.option("--attribute", help="What it says of it.")
 @click.option("--value", help="And what that is.")
@@ -69,7 +70,7 @@ def _text(state: State, text: str) -> str:
 def remember_command(ctx: click.Context, /, text: str, **given: Any) -> None:
     """Remember a statement word for word (- reads it from standard input)."""
     state = state_of(ctx)
-    names = ("kind", "said_at", "valid_from", "valid_to", "expires_at")
+    names = ("kind", "said_at", "valid_from", "valid_to", "expires_at", "forget_after")
     fact = NewFact(
         text=_text(state, text),
         id=given["caller_id"],
@@ -114,11 +115,14 @@ def update_command(ctx: click.Context, /, text: str | None, **given: Any) -> Non
 
 @click.command("forget", cls=Command)
 @click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option("--text", metavar="TEXT", help="Forget what says just this.")
 @click.option("--query", metavar="TEXT", help="Forget what a search for this finds.")
+@click.option("--similar", metavar="TEXT", help="Show what is similar; see --batch.")
+@click.option("--batch", metavar="ID", help="With --similar --no-dry-run: forget what was shown.")
 @filter_options()
-@click.option("--limit", type=int, default=100, help="At most so many hits of --query.")
+@click.option("--limit", type=int, help="At most so many hits (100), or similar items (20).")
 @click.option("--reason", metavar="TEXT", help="Kept with the event.")
-@click.option("--dry-run", is_flag=True, help="Only show what would be forgotten.")
+@click.option("--dry-run/--no-dry-run", default=None, help="Only show what would be forgotten.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.option("--key", help="Idempotency key: sent twice, done once.")
 @click.option("--unless-after", type=int, metavar="POSITION", help="Refuse if changed since.")
@@ -128,23 +132,29 @@ def forget_command(ctx: click.Context, /, ids: tuple[str, ...], **given: Any) ->
     """Hide items until they are restored, from every moment.
 
     Name facts, documents, messages or events (all that an event brought in) by their ids; or
-    choose by --query and filters, which asks before it hides more than one item.
+    choose by --text, --query and filters, which asks before it hides more than one item. What is
+    --similar is shown first; --no-dry-run with the --batch of that forgets it.
     """
     state = state_of(ctx)
     filters = filters_of(given)
-    chosen = filters != Filters() or given["query"] is not None
-    if ids and given["query"] is not None:
-        raise click.UsageError("give ids or --query, not both", ctx)
-    if not ids and not chosen:
-        raise click.UsageError("nothing named: give ids, --query or filters such as --tag", ctx)
+    by = [name for name in ("text", "query", "similar") if given[name] is not None]
+    if ids and by:
+        raise click.UsageError(f"give ids or --{by[0]}, not both", ctx)
+    if len(by) > 1:
+        raise click.UsageError(f"give --{by[0]} or --{by[1]}, not both", ctx)
+    if not ids and not by and filters == Filters():
+        raise click.UsageError(
+            "nothing named: give ids, --text, --query, --similar or filters such as --tag", ctx
+        )
     request = Forget(
         container=state.container,
         ids=ids,
         filters=filters if filters != Filters() and not _only_scope(ids, filters) else None,
-        **{name: given[name] for name in ("query", "limit", "reason", "dry_run")},
+        **{name: given[name] for name in ("text", "query", "similar", "batch")},
+        **{name: given[name] for name in ("limit", "reason", "dry_run")},
         **writing(given),
     )
-    if ids or request.dry_run or given["yes"]:
+    if ids or request.similar is not None or request.dry_run or given["yes"]:
         emit(state, ask(state, request, Forgot))
     else:
         _forget_chosen(ctx, state, request)

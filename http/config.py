@@ -48,8 +48,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Larger files are skipped by `ingest`, longer lines by `import` (in MiB)."""
     embedder: Literal["minilm", "hashing", "none"] = "minilm"
     """What gives texts their meaning, in the process that owns the store: `none` finds by words."""
-    extractor: Literal["rules", "none"] = "rules"
-    """What draws facts from conversations and documents there."""
+    extractor: Literal["rules", "model", "none"] = "rules"
+    """What draws facts from conversations and documents there: `model` asks the chat server."""
+    judge: Literal["rules", "model", "none"] = "rules"
+    """What judges how new facts relate to older ones: `model` asks the chat server as well."""
+    chat_url: str | None = None
+    """Where the API of an OpenAI-compatible chat server begins, as http://127.0.0.1:8080."""
+    chat_model: str | None = None
+    """The model that is asked there; its first one when not set."""
+    chat_key: str | None = None
+    """The key that the chat server wants."""
+    chat_key_file: str | None = None
+    """A file that holds this key."""
+    attributes: str | None = None
+    """A JSON file of attributes that rules are to know besides their own."""
     threads: Annotated[int, msgspec.Meta(ge=0, le=256)] = 0
     """Threads that one model may use at once; 0 leaves that to the model."""
     host: Annotated[str, msgspec.Meta(min_length=1)] = "127.0.0.1"
@@ -67,12 +79,23 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def models_of(settings: Settings) -> "Models":
-    """The models that a process works with while it owns the store."""
-    from rewound.memory.models import Models
+    """The models that a process works with while it owns the store. Raises BadSetting."""
+    from rewound.memory import RewoundError
+    from rewound.memory.models import Models, key_of
 
-    return Models(
-        embedder=settings.embedder, extractor=settings.extractor, threads=settings.threads
-    )
+    try:
+        return Models(
+            embedder=settings.embedder,
+            extractor=settings.extractor,
+            judge=settings.judge,
+            threads=settings.threads,
+            chat_url=(settings.chat_url or "").strip() or None,
+            chat_model=(settings.chat_model or "").strip() or None,
+            chat_key=key_of(settings.chat_key, settings.chat_key_file),
+            attributes=(settings.attributes or "").strip() or None,
+        )
+    except RewoundError as error:
+        raise BadSetting(error.message, field=error.field or "models") from None
 
 
 class BadSetting(click.ClickException):

@@ -124,6 +124,7 @@ def health_of(probe: Probe, desk: Desk, *, told: bool) -> Health:
     workers = working and {
         "state": working.state,
         "extractor": working.extractor,
+        "judge": working.judge,
         "failed": working.failed,
         "parked": working.parked,
     }

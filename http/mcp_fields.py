@@ -2,7 +2,14 @@
 
 from rewound.http import mcp_schemas as s
 from rewound.memory.fields import BUDGET_TOKENS_MAX, LIMIT_MAX
-from rewound.memory.requests import FactKindName, RoleName, Scope, What
+from rewound.memory.requests import (
+    SIMILAR_LIMIT,
+    SIMILAR_MAX,
+    FactKindName,
+    RoleName,
+    Scope,
+    What,
+)
 
 CONTEXT_BUDGET = 1200
 SEARCH_LIMIT = 10
@@ -45,6 +52,7 @@ REMEMBER = {
     "updates": s.text("Id of the fact (fact_…) that this one replaces because things changed."),
     "corrects": s.flag("With `updates`: the old fact was wrong all along."),
     **_HOLDS,
+    "forget_after": s.text("Instead of expires_at, how long it is kept: 30 days, PT12H."),
     "subject": s.text("Whom or what it is about."),
     "attribute": s.text("What it says of the subject, such as: home city."),
     "value": s.text("And what that is, such as: Rome."),
@@ -101,11 +109,27 @@ HISTORY = {
     "include_forgotten": s.flag("Also if it was forgotten."),
 }
 FORGET = {
-    "ids": s.texts("Ids of facts, documents, messages or events. Give these or `query`."),
+    "ids": s.texts(
+        "Ids of facts, documents, messages or events. Give these, or one of `text`, `query` and "
+        "`similar`."
+    ),
+    "text": s.text("Forget what says just this, word for word."),
     "query": s.text("Forget the best hits of a search for this, up to `limit`."),
-    "limit": s.whole("With `query`: at most so many.", 1, LIMIT_MAX, 1),
+    "similar": s.text(
+        "What is similar in meaning is only told at first, with scores and a `batch`; to forget "
+        "it, call again with that `batch` and `dry_run` false."
+    ),
+    "batch": s.text("With `similar`: what the look at it answered."),
+    "limit": s.whole_or_own(
+        f"At most so many: with `query` 1 when left out, with `similar` {SIMILAR_LIMIT}, at most "
+        f"{SIMILAR_MAX}.",
+        1,
+        LIMIT_MAX,
+    ),
     "reason": s.text("Why, in a few words; kept with the event."),
-    "dry_run": s.flag("Only tell what would be forgotten."),
+    "dry_run": s.switch(
+        "Only tell what would be forgotten; when left out, true with `similar`, else false."
+    ),
 }
 RESTORE = {"ids": s.texts("Ids of forgotten items.")}
 UNDO = {

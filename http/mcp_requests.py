@@ -12,6 +12,7 @@ Arguments = Mapping[str, Any]
 _FILTERS = ("kinds", "tags", "metadata", "source", "since", "until")
 _HOLDS = ("said_at", "valid_from", "valid_to", "expires_at")
 _ONLY_NEW = ("kind", "subject", "attribute", "value", "caller_id")
+_NEW = ("forget_after", "kind", "subject", "attribute", "value", "tags", "metadata")
 
 
 def remember(container: str, given: Arguments) -> q.Request:
@@ -19,8 +20,7 @@ def remember(container: str, given: Arguments) -> q.Request:
         return _update(container, given)
     if given.get("corrects"):
         raise BadArgument("corrects needs updates: the id of the fact that was wrong", "corrects")
-    names = ("text", *_HOLDS, "kind", "subject", "attribute", "value", "tags", "metadata")
-    fact = q.NewFact(**_chosen(given, *names), id=given.get("caller_id"))
+    fact = q.NewFact(**_chosen(given, "text", *_HOLDS, *_NEW), id=given.get("caller_id"))
     return q.Remember(container=container, facts=(fact,), scope=_scope(given))
 
 
@@ -30,6 +30,10 @@ def _update(container: str, given: Arguments) -> q.Request:
             raise BadArgument(
                 f"{name} cannot be given together with updates: a fact keeps its {name}", name
             )
+    if "forget_after" in given:
+        raise BadArgument(
+            "forget_after is for a new fact: with updates give expires_at", "forget_after"
+        )
     return q.Update(
         container=container,
         id=given["updates"],
@@ -79,14 +83,18 @@ def history(container: str, given: Arguments) -> q.Request:
 
 
 def forget(container: str, given: Arguments) -> q.Request:
-    if not given.get("ids") and "query" not in given:
-        raise BadArgument("ids is missing: name what to forget by ids, or by a query", "ids")
-    if given.get("ids") and "query" in given:
-        raise BadArgument("query cannot be given together with ids: give one of them", "query")
-    limit = given.get("limit", 1)
-    return q.Forget(
-        container=container, limit=limit, **_chosen(given, "ids", "query", "reason", "dry_run")
-    )
+    by = [name for name in ("ids", "text", "query", "similar") if given.get(name, ()) != ()]
+    if not by:
+        raise BadArgument(
+            "ids is missing: name what to forget by ids, by a text, by a query or by what is "
+            "similar",
+            "ids",
+        )
+    if len(by) > 1:
+        raise BadArgument(f"{by[1]} cannot be given together with {by[0]}: give one of them", by[1])
+    limit = given.get("limit", 1 if by == ["query"] else None)
+    names = ("ids", "text", "query", "similar", "batch", "reason", "dry_run")
+    return q.Forget(container=container, limit=limit, **_chosen(given, *names))
 
 
 def restore(container: str, given: Arguments) -> q.Request:

@@ -46,6 +46,16 @@ def whole(description: str, low: int, high: int, default: int) -> Schema:
     }
 
 
+def whole_or_own(description: str, low: int, high: int) -> Schema:
+    """A whole number in [low, high]; what it is when left out, the description says."""
+    return {"type": "integer", "minimum": low, "maximum": high, "description": description}
+
+
+def switch(description: str) -> Schema:
+    """True or false; what it is when left out, the description says."""
+    return {"type": "boolean", "description": description}
+
+
 def flag(description: str, *, default: bool = False) -> Schema:
     return {"type": "boolean", "default": default, "description": description}
 

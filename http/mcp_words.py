@@ -130,7 +130,14 @@ def _forgot(reply: r.Forgot, tool: str) -> list[str]:
         verb = "would restore" if tool == "restore" else "would forget"
     events = f" (event {', '.join(reply.events)})" if reply.events else ""
     lines = [f"{verb} {counted(reply.count, 'item')}{events}"]
-    return lines + [f"- {item.text or item.kind} ({item.id})" for item in reply.items]
+    if reply.dry_run and reply.batch is not None:
+        lines.append(f"to forget these: the same with batch {reply.batch} and dry_run false")
+    return lines + [_hidden(item) for item in reply.items]
+
+
+def _hidden(item: r.Hidden) -> str:
+    score = "" if item.score is None else f", score {item.score:.2f}"
+    return f"- {item.text or item.kind} ({item.id}{score})"
 
 
 def _undid(reply: r.Undid) -> list[str]:

@@ -1,13 +1,13 @@
 """Replies printed for a person: one function a reply, found by the reply's type."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 from rich.text import Text
 
-from rewound.http import render_feed, render_read, render_store, words
+from rewound.http import render_feed, render_graph, render_read, render_store, render_why, words
 from rewound.http.render_parts import Look, Sheet, change_row
 from rewound.memory.replies import Erased, Forgot, Hidden, Item, Undid, Written
 
@@ -71,12 +71,14 @@ def _item(item: Item) -> list[str | Text]:
 def forgot(sheet: Sheet, reply: Forgot, verb: str) -> None:
     would = "would be " if reply.dry_run else ""
     sheet.line(f"{words.counted(reply.count, 'item')} {would}{verb}", "bold")
-    sheet.table([_hidden(item) for item in reply.items])
+    sheet.table(_hidden(reply.items))
     if reply.masked:
         state = "shown again" if verb == "restored" else "blacked out"
         sheet.dim(f"{words.counted(reply.masked, 'span')} of source text {would}{state}")
     sheet.notes(reply.notes)
     if reply.dry_run:
+        if reply.batch is not None:
+            sheet.dim(f"to forget these, give the same with --batch {reply.batch} --no-dry-run")
         return
     if verb == "forgotten" and reply.count:
         sheet.hint(
@@ -88,15 +90,22 @@ def forgot(sheet: Sheet, reply: Forgot, verb: str) -> None:
         sheet.hint("undo all with", f"undo {reply.group}")
 
 
-def _hidden(item: Hidden) -> list[str | Text]:
-    return [item.kind, item.id, words.one_line(item.text or "")]
+def _hidden(items: Sequence[Hidden]) -> list[list[str | Text]]:
+    """Rows of a table, with a column of scores where any item has one."""
+    scored = any(item.score is not None for item in items)
+    rows: list[list[str | Text]] = []
+    for item in items:
+        score = "" if item.score is None else f"{item.score:.2f}"
+        text = words.one_line(item.text or "")
+        rows.append([item.kind, item.id, *([score] if scored else []), text])
+    return rows
 
 
 def erased(sheet: Sheet, reply: Erased) -> None:
     would = "would be erased" if reply.dry_run else "erased"
     pieces = words.counted(reply.bodies, "piece")
     sheet.line(f"{words.counted(len(reply.items), 'item')} {would}, {pieces} of text", "bold")
-    sheet.table([_hidden(item) for item in reply.items])
+    sheet.table(_hidden(reply.items))
     if reply.stands_in:
         sheet.line("the same bytes also stand in items that are not erased:", "yellow")
         sheet.table([[item] for item in reply.stands_in])
@@ -132,4 +141,6 @@ RENDERERS: dict[type, Callable[[Sheet, Any], None]] = {
     **render_feed.RENDERERS,
     **render_read.RENDERERS,
     **render_store.RENDERERS,
+    **render_why.RENDERERS,
+    **render_graph.RENDERERS,
 }

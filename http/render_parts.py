@@ -22,7 +22,7 @@ INDENT = 4
 LAST_COLUMN_MIN = 30
 """Columns that the last cell of a row must have, or it goes below the others."""
 
-OVER = frozenset({"superseded", "corrected", "ended", "expired", "forgotten"})
+OVER = frozenset({"superseded", "corrected", "repeated", "ended", "expired", "forgotten"})
 """Standings of what no longer holds."""
 
 CHANGE_MARKS = {"appears": ("+", "green"), "disappears": ("-", "red"), "changes": ("~", "yellow")}
@@ -32,6 +32,7 @@ STATE_STYLES = {
     "upcoming": "cyan",
     "superseded": "yellow",
     "corrected": "red",
+    "repeated": "cyan",
     "ended": "yellow",
     "expired": "yellow",
     "forgotten": "red",

@@ -151,6 +151,8 @@ def _fields(item: View) -> list[tuple[str, str | Text | None]]:
         *((name, words.one_line(value) if value else None) for name, value in plain),
         ("from", sources or None),
         ("supersedes", " ".join(item.supersedes)),
+        ("repeated by", " ".join(item.repeated_by)),
+        ("adds to", " ".join(item.extends)),
         ("current", item.current if item.current != item.id else None),
         ("event", item.event),
     ]

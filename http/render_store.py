@@ -129,7 +129,8 @@ def jobs(sheet: Sheet, reply: JobList) -> None:
         rows.append([state, job.kind, Text(job.source, style="cyan"), joined(said)])
     sheet.table(rows)
     counts = f"{reply.pending:,} pending, {reply.failed:,} failed, {reply.parked:,} parked"
-    sheet.line(joined([counts, moment_line(reply.moment)]))
+    unjudged = f"{words.counted(reply.unjudged, 'fact')} to be compared" if reply.unjudged else ""
+    sheet.line(joined([counts, unjudged, moment_line(reply.moment)]))
     sheet.notes(reply.notes)
 
 
@@ -139,6 +140,8 @@ def working(sheet: Sheet, reply: Working) -> None:
     sheet.line(f"{reply.pending:,} pending, {reply.failed:,} failed, {reply.parked:,} parked")
     if reply.embedder:
         sheet.line(f"vectors by {reply.embedder}, {reply.unembedded:,} to come")
+    if reply.judge:
+        sheet.line(f"facts compared by {reply.judge}, {reply.unjudged:,} to come")
     sheet.notes(reply.notes)
 
 

@@ -137,6 +137,9 @@ def _several_or_one(
     if values[batch] is msgspec.UNSET:
         if text not in one:
             raise invalid(f"{text} is missing: give a {text}, or several {batch}", text)
+        for field in msgspec.structs.fields(item):
+            if field.required and field.name not in one:
+                raise invalid(f"{field.name} is missing", field.name)
         values[batch] = (item(**one),)
     elif one:
         name = next(iter(one))
@@ -204,15 +207,18 @@ def _batch(
     batch: str,
     summary: str,
     section: str,
+    *,
+    needed: str = "text",
+    reply: type[r.Reply] = r.Written,
 ) -> Route:
+    """Several items or one inline, whose `needed` field tells that it is there."""
     filled = _inline_form(_form_name("POST", path), request, item, batch)
-    build = partial(_several_or_one, request, item, batch, "text")
-    return Route(
-        "POST", path, summary, section, request, r.Written, filled, build, FormReader(filled)
-    )
+    build = partial(_several_or_one, request, item, batch, needed)
+    return Route("POST", path, summary, section, request, reply, filled, build, FormReader(filled))
 
 
-_DELETE = ("ids", "filters", "query", "limit", "key")
+_CHOOSING = ("filters", "text", "query", "similar", "batch", "limit")
+_DELETE = ("ids", *_CHOOSING, "key")
 _OTHERS = tuple(name for name in FILTER_PARTS if name not in ("what", "kinds"))
 _LISTED = tuple(name for name in FILTER_PARTS if name != "what")
 _TAGS = ("container", "key", "scope", "unless_after", "add_tags", "remove_tags")
@@ -231,6 +237,9 @@ def _facts() -> list[Route]:
              names=_ID, kind="fact"),
         make("GET", "/v1/facts/{id}/history", q.History, r.Versions,
              "Tell a fact's life: its versions and events.", names=_ID, kind="fact"),
+        make("GET", "/v1/facts/{id}/why", q.Why, r.Explained,
+             "Say why a fact is believed, and how to take each step back.",
+             names=_ID, kind="fact"),
         make("PATCH", "/v1/facts/{id}", q.Update, r.Written,
              "Give a fact a new wording, or other tags.", names=_ID, kind="fact"),
         make("DELETE", "/v1/facts/{id}", q.Forget, r.Forgot,
@@ -278,6 +287,10 @@ def _reading() -> list[Route]:
         make("GET", "/v1/items/{id}", q.Get, r.Shown, "Show an item of any kind.", names=_ID),
         make("GET", "/v1/items/{id}/history", q.History, r.Versions,
              "Tell the life of an item of any kind.", names=_ID),
+        make("GET", "/v1/timeline", q.Timeline, r.Chronicle,
+             "What held of a subject from when to when, and who says so."),
+        make("GET", "/v1/graph", q.Graph, r.Network,
+             "What is around an entity, or the shortest path to another."),
     ]  # fmt: skip
 
 
@@ -285,7 +298,7 @@ def _correcting() -> list[Route]:
     make = partial(_route, "Correcting")
     return [
         make("POST", "/v1/forget", q.Forget, r.Forgot,
-             "Hide items by id, by filters or by a query, until they are restored."),
+             "Hide items by id, text, query, likeness or filters, until they are restored."),
         make("POST", "/v1/restore", q.Restore, r.Forgot, "Show forgotten items again."),
         make("POST", "/v1/erase", q.Erase, r.Erased, "Destroy items for ever."),
         make("POST", "/v1/undo", q.Undo, r.Undid, "Take an event back, or all of a group."),
@@ -293,7 +306,22 @@ def _correcting() -> list[Route]:
              names=_ID),
         make("POST", "/v1/events/{id}/forget", q.Forget, r.Forgot,
              "Forget all that this event brought in.",
-             names=_IDS, omit=("filters", "query", "limit")),
+             names=_IDS, omit=_CHOOSING),
+    ]  # fmt: skip
+
+
+def _judging() -> list[Route]:
+    make = partial(_route, "Judging")
+    return [
+        make("GET", "/v1/reviews", q.Reviews, r.ReviewList,
+             "List pairs of facts that wait for a person's word."),
+        _batch("/v1/labels", q.Label, q.NewLabel, "labels",
+               "Say how judged facts relate, several pairs or one given inline.", "Judging",
+               needed="fact", reply=r.Labelled),
+        make("POST", "/v1/policy/fit", q.Fit, r.Fitted,
+             "Fit the container's judging to the labels given."),
+        make("POST", "/v1/rejudge", q.Rejudge, r.Rejudged,
+             "Go over the past again with the models that are set."),
     ]  # fmt: skip
 
 
@@ -334,6 +362,6 @@ def _store() -> list[Route]:
 
 
 ROUTES: tuple[Route, ...] = (
-    *_facts(), *_documents(), *_reading(), *_correcting(), *_past(), *_store(),
+    *_facts(), *_documents(), *_reading(), *_correcting(), *_judging(), *_past(), *_store(),
 )  # fmt: skip
 """Every route under /v1."""

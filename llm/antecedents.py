@@ -141,6 +141,10 @@ class Antecedents:
         if "and" in lows or (lows[0] in ("my", "our", "the") and _is_plural(words, verb)):
             self.group = subject
             return
+        named = _NAMED.match(text)
+        if named and gender_of(named["who"].lower()):
+            self.people.append((named["name"], gender_of(named["who"].lower())))
+            return
         gender = next((gender_of(low) for low in lows if gender_of(low)), "")
         capital = words[0].low not in DETERMINERS and words[0].text[0].isupper() and verb <= 2
         if gender or capital:
@@ -152,6 +156,10 @@ class Antecedents:
             self.thing = subject
 
 
+# My wife's name is Elena, my son is called Max.
+_NAMED = re.compile(
+    r"[Mm]y (?P<who>[a-z]+)(?:['’]s name is| is (?:called|named)) (?P<name>[A-Z][\w-]+)$"
+)
 _KEEPING = frozenset("have has got adopted bought own rescued raise keep".split())
 _IS_ONE = frozenset("is was became she's he's it's they're are were".split())
 

@@ -1,23 +1,31 @@
-"""What a statement is about: its kind, the names in it and, where a clear pattern matches, the
-subject, attribute and value that two statements can be compared by.
+"""The subject, attribute and value of a statement, by which two can be compared.
 
-Patterns are matched on the finished text, in which the speaker is named.
+Patterns are matched on the finished text, in which the speaker is named. Most of them are rows of
+`attribute_table`; here is what a row cannot say: what is owned (Nina's bike), what a thing is part
+of (the API version), what is liked, and what something is used for.
 """
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from rewound.eventlog.events import FactKind
-from rewound.llm.english import (
-    BE,
-    HAVE,
-    PAST_AUXILIARIES,
-    Word,
-    is_past,
-    is_surely_finite,
-    words_of,
+from rewound.llm.attribute_table import (
+    ADVERB,
+    CLOCK,
+    DAY,
+    DEFAULT,
+    END,
+    SUBJECT,
+    VALUE,
+    Match,
+    Row,
+    Table,
 )
+from rewound.llm.changes import PART, change_of
+from rewound.llm.english import is_past
+from rewound.llm.openings import openings
 from rewound.llm.people import is_person, names_people
+from rewound.llm.subjects import is_subject
 
 
 class Attributes(NamedTuple):
@@ -31,108 +39,262 @@ class Attributes(NamedTuple):
 _NEGATED = re.compile(
     r"\b(?:not|never|no longer|no|nor|neither|without|cannot|hardly|used to)\b|n['’]t\b", re.I
 )
-_PREFERENCE = re.compile(
-    r"\b(?:likes|loves?|prefers?|hates?|enjoys?|dislikes?|adores?|detests?|loathes?|favou?rites?"
-    r"|liked"
-    r"|(?<=n['’]t )like|(?<=to )like|(?:others|parents|kids|children|people|friends|cats"
-    r"|dogs) like|(?<=(?:ly|so) )like|(?<=not )like|loved(?! one)|hated"
-    r"|enjoyed|can['’]?(?:t|not) stand|can't bear|fond of|(?:big |huge )?fan of|not a fan"
-    r"|into|keen on|obsessed with|addicted to|allergic to taste|rather not|would rather|crazy about"
-    r"|partial to|craves?|fancies)\b(?! (?:to know|to see you))",
-    re.I,
-)
-_PREFERENCE_NOT = re.compile(
-    r"\b(?:looks?|look(?:ed|ing)?|feels?|sounds?|smells?|seems?) like\b|\blike (?:an?|this|that)\b",
-    re.I,
-)
-_INTO = re.compile(r"\b(?:is|am|are|was|really|got|gotten|getting) (?:\w+ )?into\b", re.I)
-_STATIVE = frozenset(
-    "lived worked liked loved hated wanted needed owned preferred named called used based married "
-    "retired interested excited tired bored scared worried supposed located allowed related born "
-    "known knew thought felt kept allergic seemed belonged believed had meant understood "
-    "divorced engaged addicted obsessed involved surprised pleased impressed confused".split()
-)
-_SUBJECT = r"(?P<s>[^,;:.!?]{1,60}?)"
-_V = r"(?P<v>(?:[^,;:!?]|(?<=\d)[,:](?=\d)){1,80}?)"
-# A value ends where another thought begins.
-_END = (
-    r"(?=$|[,;:!?(](?!\d)| (?:and|but|because|since|so|with|which|who|where|when|as|for|now|on \d+"
-    r"|in the week"
-    r"|these days|at the (?:moment|weekend)|at (?:weekends|present|night)|again|today|tonight"
-    r"|yesterday|tomorrow|nowadays|currently|lately|recently|temporarily|sometimes|before|after"
-    r"|during"
-    r"|(?:this|last|next|every|each|most|some) (?:day|week|weekend|month|year|morning|afternoon"
-    r"|evening|night|spring|summer|autumn|fall|winter|time|[A-Z][a-z]+day)s?"
-    r"|in the (?:mornings?|afternoons?|evenings?|spring|summers?|autumn|fall|winters?|past|future)"
-    r"|in (?:spring|summer|autumn|winter)|on (?:weekends|weekdays|[A-Z][a-z]+days?)"
-    r"|around \w+ ?\d+|until|from \d+|in (?:early |late |mid-)?(?:\d{4}|[A-Z][a-z]+ \d{4}))\b)"
-)
-_ADVERB = r"(?: (?:currently|now|still|also|really|mostly|already|just|always|both|\w{3,12}ly))?"
-_PETS = r"(?:dog|cat|puppy|kitten|parrot|rabbit|hamster|horse|snake|turtle)s?"
-_TABLE: list[tuple[str, re.Pattern[str]]] = [
-    (attribute, re.compile(rf"{_SUBJECT}{_ADVERB} {verb} {_V}{_END}"))
-    for attribute, verb in (
-        ("home", r"(?:lives?|resides?|is living|has lived|is based) (?:in|at|near)"),
-        ("home", r"(?:moved|relocated|is moving|has moved)(?: from [\w ]{1,30}?)?(?: back)? to"),
-        ("employer", r"(?:works?|is working|has worked|is employed) (?:at|for)"),
-        ("employer", r"(?:joined|started (?:working )?at|started a (?:new )?job at)"),
-        ("occupation", r"(?:works?|is working|has worked) as(?: an?)?"),
-        ("allergy", r"is (?:\w{3,12}ly |very )?allergic to"),
-        ("name", r"(?:is|was) (?:called|named)"),
-        ("name", r"goes by"),
-        ("birthplace", r"was born (?:and raised )?in(?! \d)"),
-        ("birthday", r"was born (?:on|in)(?= \d|\b)"),
-        ("origin", r"(?:comes|is originally|is) from"),
-        ("spouse", r"(?:is married to|married)"),
-        ("diet", r"is (?:an? )?(?:strict )?(?=(?:vegan|vegetarian|pescatarian)\b)"),
-        ("language", r"speaks?(?: fluent)?"),
-        ("instrument", r"plays? the"),
-        ("pet", rf"(?:has|owns?) (?:an? |two |three |one )(?:\w+ )?(?={_PETS}\b)"),
-        ("vehicle", r"drives? an?"),
-        ("owns", r"owns?(?: an?| the)?"),
-        ("study", r"(?:studies|is studying|majors in|is majoring in)"),
-        ("school", r"(?:attends|goes to school at|studies at)"),
-    )
-]  # fmt: skip
+# Parts of these words, for a quick look.
+_DENYING = ("no", "n't", "never", "neither", "without", "hardly", "used to")
 _FAVOURITE = re.compile(
     rf"^(?P<s>[^,;:.!?]{{1,40}}?)['’]s (?:all-time |absolute )?(?P<a>favou?rite [\w -]{{2,40}}?)"
-    rf" (?:is|are) {_V}{_END}"
+    rf" (?:is|are)(?: now)? {VALUE}{END}"
 )
 _OWNED = re.compile(
-    rf"^(?P<s>(?:[Tt]he )?[^,;:.!?'’]{{1,40}}?)['’]s (?P<a>[\w][\w -]{{1,40}}?) (?:is"
-    rf"|are) {_V}{_END}"
+    rf"^(?P<s>(?:[Tt]he )?[^,;:.!?'’]{{1,40}}?)['’]s (?P<a>[\w][\w -]{{1,40}}?) (?:(?:is|are)"
+    rf"(?: now| currently)?|(?:has |was |got )?(?:been )?changed to) {VALUE}{END}"
 )
 # Nina's dog's name is Rufus.
 _NAME_OF = re.compile(
-    rf"^(?P<s>[^,;:.!?'’]{{1,40}})['’]s (?P<a>[\w][\w -]{{1,30}})['’]s name is {_V}{_END}"
+    rf"^(?P<s>[^,;:.!?'’]{{1,40}})['’]s (?P<a>[\w][\w -]{{1,30}})['’]s name is {VALUE}{END}"
 )
 _UNFIT_ATTRIBUTE = re.compile(r"\b(?:is|are|was|were|that|who|which|and|has|have|in|on|at|of)\b")
-_KEYS = re.compile(r"^(?:the |a |an )", re.I)
 
 
-def attributes_of(text: str) -> Attributes:
-    """Of a finished statement without its full stop. Nothing for one that denies something."""
-    if _NEGATED.search(text):
-        return Attributes()
-    favourite = _FAVOURITE.match(text)
-    if favourite and _is_subject(favourite["s"]):
-        return _made(favourite["s"], favourite["a"], favourite["v"])
-    pet = _NAME_OF.match(text)
-    if pet and _is_subject(pet["s"]):
-        return _made(pet["s"], pet["a"], pet["v"])
-    owned = _OWNED.match(text)
-    if owned and _is_subject(owned["s"]) and not _UNFIT_ATTRIBUTE.search(owned["a"]):
-        return _owned(owned)
-    for attribute, pattern in _TABLE:
-        found = pattern.match(text)
-        if found and _is_subject(found["s"]):
-            value = found["v"]
-            if attribute == "home" and (_DATE.match(value) or not _settles(found)):
-                continue
-            if attribute in ("birthday", "occupation"):  # The place is another matter.
-                value = re.split(r" (?:in|at|for) (?=[A-Z])", value)[0]
-            return _made(found["s"], attribute, value)
+_IS = (
+    r"(?:(?:is|are)(?: now| currently| still)?(?: set to| at)?|will be|(?:(?:was|has been|is"
+    r"|got) )?"
+    r"(?:now )?(?:changed|raised|lowered|reduced|increased|set|extended|moved|renamed|switched"
+    r"|updated|went up|rose|fell|dropped)(?: from [^,]{1,30}?)? to|became)"
+)
+_PART_OF = re.compile(
+    rf"^[Tt]he (?P<a>(?:[a-z]+ )?{PART}) (?:of|for|on|at) (?P<s>[^,;:.!?]{{1,40}}?) {_IS}"
+    rf" {VALUE}{END}"
+)
+_WITH_PART = re.compile(
+    rf"^(?:[Tt]he )?(?P<s>[^,;:.!?'’]{{1,40}}?) (?P<a>(?:password hint|{PART})) {_IS} {VALUE}{END}"
+)
+_ALONE = re.compile(rf"^[Tt]he (?P<s>(?:password hint|{PART})) {_IS} {VALUE}{END}")
+# What is said of a part without being its value: the code is clean.
+_NO_VALUE = re.compile(
+    r"(?:\w+(?:ing|ly|able|ible)|too|so|very|quite|really|clean|clear|unclear|easy|hard|wrong|right"
+    r"|correct|incorrect|long|short|weak|strong|simple|important|high|low|tight|unknown|known|messy"
+    r"|not|fair|ok|okay|fine|good|bad|great|better|worse|perfect|nice|cool|huge|small|big|steep"
+    r"|crazy|ours?|mine|yours|theirs|the same|different|needed|required|necessary|just|only|more"
+    r"|less|what|that|because|why|how|when|where|all|up|off|on track|to|as|like|similar|such|key"
+    r"|ridiculous|reasonable|cheap|expensive|worth|part|now|one of|another|available|set|fixed"
+    r"|final)\b"
+)
+_OPINION = Row(
+    "opinion of",
+    rf"{SUBJECT}{ADVERB} (?:(?P<likes>likes?|loves?|enjoys?|adores?|(?:is|am|are)(?: really| very"
+    rf"| so)?"
+    r" (?:fond of|into|a (?:big |huge )?fan of|keen on))|(?P<dislikes>hates?|dislikes?|detests?"
+    r"|loathes?|can['’]?t (?:really )?(?:stand|bear)|cannot (?:stand|bear)|do(?:es)?(?:n['’]t| not)"
+    r"(?: really| actually)? (?:like|love|enjoy|care for)|no longer (?:likes?|loves?|enjoys?)"
+    r"|(?:is|are)(?:n['’]t| not| no longer) (?:fond of|into|a (?:big )?fan of|keen on)))"
+    r" (?P<o>[\w' -]{2,40}?)(?:,? (?:right now|now|any ?more|any longer|very much|a lot|so much"
+    r"|at all|lately|these days"
+    r"|nowadays|recently|too|as well|again))*$",
+)
+_NO_THING = re.compile(
+    r"(?:it|this|that|these|those|him|her|them|to|the way|the (?:idea|thought|fact|feeling)|how"
+    r"|when"
+    r"|what|being|having|getting|seeing|each|both|all|some|everything|nothing|most|one)\b"
+    r"|.*\b(?:and|or|but|is|are|was|were|that|who|which|because|with)\b"
+    r"|.*\b(?:ideas?|options?|suggestions?|results?|template|looks?|plans?|thought|part|way)$",
+    re.I,
+)
+_INSTEAD = Row(
+    "uses instead of",
+    rf"{SUBJECT}{ADVERB} (?:uses?|using|runs?|is using|are using) {VALUE} instead of "
+    rf"(?P<old>[^,;:!?]{{1,40}}?){END}",
+)
+_USED_FOR = Row(
+    "used for",
+    rf"{SUBJECT}{ADVERB} uses? (?P<v>[^,;:!?]{{1,40}}?) (?:for|as (?:the|its|their|an?)) "
+    rf"(?P<a>(?!the (?:first|last)|years|months|weeks|hours|days)[a-zA-Z][^,;:!?]{{1,40}}?){END}",
+)
+_CHOICE = Row(
+    "choice of",
+    rf"{SUBJECT}{ADVERB} prefers? (?P<v>[^,;:!?]{{1,30}}?) (?:to|over|rather than|instead of)"
+    rf" (?P<a>[^,;:!?]{{1,30}}?){END}",
+)
+_PREFERRED = Row(
+    "preferred for",
+    rf"{SUBJECT}{ADVERB} prefers? (?P<v>[^,;:!?]{{1,40}}?) for (?P<a>[a-z][^,;:!?]{{1,40}}?){END}",
+)
+_ON_VERSION = Row(
+    "version",
+    rf"{SUBJECT}{ADVERB} (?:(?:is|are)(?: now)? on|runs?(?: on)?|uses?|(?:has |have )?upgraded"
+    r" to) (?P<a>(?!Room|Ticket|Route|Level|Track|Line|Platform|Floor|Day|Week"
+    r"|Page)[A-Z][A-Za-z+#]{1,20}) (?P<v>v?\d+(?:\.\d+)*)(?= |$|,)(?! (?:times|people|years))",
+)
+
+
+_LIKED = Table((_OPINION,))
+_USED = Table((_INSTEAD, _USED_FOR, _PREFERRED, _CHOICE))
+_VERSIONED = Table((_ON_VERSION,))
+
+# What else is denied behind a statement: is Priya, not Dana.
+_BESIDES = re.compile(
+    r",? (?:and |but )?not (?:(?:to|in|at|on|from|for|with|an?|the) )?[\w' -]{1,30}$"
+)
+
+
+def attributes_of(text: str, own: Sequence[Row] = ()) -> Attributes:
+    """Of a finished statement without its full stop; `own` are rows of the user, which go first.
+
+    Nothing for one that denies something, but for what is disliked: that is an opinion as well.
+    """
+    words = text.split(" ")
+    for liked in _LIKED.matches(text, words):
+        if len(liked.found["o"].split()) <= 4:
+            return _opinion(liked)
+    if " not " in text:
+        text = _BESIDES.sub("", text)
+        words = text.split(" ")
+    for found in _told(text, words, own):
+        if found is not None and found.attribute is not None:
+            return Attributes() if _denies(text) else found
     return Attributes()
+
+
+def _told(text: str, words: Sequence[str], own: Sequence[Row]) -> Iterator[Attributes | None]:
+    """What a statement tells by each way of telling, the one that counts most first."""
+    if own:
+        yield _of_table(text, words, own if isinstance(own, Table) else Table(own))
+    if "'s " in text or "’s " in text:
+        yield _of_owner(text)
+    if not _THING_WORDS.isdisjoint(words) and _MAY_BE_THING.search(text):
+        yield _of_thing(text, words)
+    yield _of_table(text, words, DEFAULT)
+
+
+def _denies(text: str) -> bool:
+    if text.isascii():
+        low = text.lower()
+        if not any([each in low for each in _DENYING]):
+            return False
+    return _NEGATED.search(text) is not None
+
+
+def _of_owner(text: str) -> Attributes | None:
+    """What is somebody's: Nina's bike is orange."""
+    favourite = None
+    if "favo" in text or "s name is " in text:
+        favourite = _FAVOURITE.match(text) or _NAME_OF.match(text)
+    if favourite and is_subject(favourite["s"]):
+        return _made(favourite["s"], favourite["a"], favourite["v"])
+    owned = _OWNED.match(text)
+    if owned and is_subject(owned["s"]) and not _UNFIT_ATTRIBUTE.search(owned["a"]):
+        return _owned(owned)
+    return None
+
+
+# Quick looks: most statements tell neither.
+_PART_WORDS, _IS_WORDS = (
+    frozenset(first for first, _ in openings(f" {words} ") or ()) for words in (PART, _IS)
+)
+# One of these is in whatever `change_of` tells something of.
+_CHANGE_WORDS = frozenset(
+    "moved rescheduled postponed pushed shifted changed delayed brought set updated raised lowered "
+    "cut increased reduced extended switched migrated new owner lead manager maintainer captain "
+    "organiser organizer contact landlord assignee reviewer chair editor".split()
+)
+_THING_WORDS = _PART_WORDS | _CHANGE_WORDS | _USED.words | _VERSIONED.words
+_MAY_BE_THING = re.compile(
+    rf"\b{PART}\b| instead of | uses? | prefers? | [A-Z][A-Za-z+#]+ v?\d| from | to \w*\d"
+    rf"| the \w+ of "
+)
+
+
+_WHEN = re.compile(rf"^(?:on|in|at|by) (?={DAY}|{CLOCK})")
+
+
+def _of_thing(text: str, words: Sequence[str]) -> Attributes | None:
+    """What a thing has, and what is used for or instead of it."""
+    has_part = not (_PART_WORDS.isdisjoint(words) or _IS_WORDS.isdisjoint(words))
+    for pattern in (_ALONE, _PART_OF, _WITH_PART) if has_part else ():
+        found = pattern.match(text)
+        if found is None or not _is_thing(found["s"]) or _NO_VALUE.match(found["v"]):
+            continue
+        value = _WHEN.sub("", found["v"])
+        if pattern is not _ALONE:
+            return _made(found["s"], found["a"], value)
+        if value.strip() and not _STATE.match(value) and not is_past(value.split()[0]):
+            dated = found["s"] == "deadline" or found["s"].endswith("date")
+            return _made(found["s"], "date" if dated else "value", value)
+    for used in _USED.matches(text, words):
+        told = _use(used)
+        if told is not None:
+            return told
+    change = None if _CHANGE_WORDS.isdisjoint(words) else change_of(text)
+    if change and is_subject(change.subject):
+        return _made(*change)
+    for _, subject, version in _VERSIONED.matches(text, words):
+        return _made(subject, f"{version['a']} version", version["v"])
+    return None
+
+
+def _use(used: Match) -> Attributes | None:
+    """What something is used for, or instead of what; what is preferred, for or to what."""
+    row, subject, found = used
+    if row is _INSTEAD:
+        return _made(subject, f"{row.attribute} {found['old']}", found["v"])
+    if row is _CHOICE:
+        pair = sorted((_without_article(found["v"]), found["a"]), key=str.casefold)
+        return _made(subject, f"{row.attribute} {pair[0]} or {pair[1]}", found["v"])
+    if len(found["a"].split()) > 3:
+        return None
+    return _made(subject, f"{row.attribute} {_without_article(found['a'])}", found["v"])
+
+
+def _is_thing(text: str) -> bool:
+    return is_subject(text) and not _NO_THINGS.match(text)
+
+
+_NO_THINGS = re.compile(
+    r"(?:this|that|my|an?|another|every|each|some|any)\b|the$|.*(?: (?:an?|the|of|at)|ing)$", re.I
+)
+
+
+# Looks like rain.
+_NO_FAN = re.compile(
+    r"(?:looks?|sounds?|feels?|seems?|smells?|tastes?|acts?|to|people|just)$", re.I
+)
+
+
+def _opinion(told: Match) -> Attributes:
+    row, subject, found = told
+    if _NO_THING.match(found["o"]) or _NO_FAN.search(subject):
+        return Attributes()
+    liked = "likes" if found["likes"] else "dislikes"
+    return _made(subject, f"{row.attribute} {_without_article(found['o'])}", liked)
+
+
+# What a date can be the value of.
+_OF_DAYS = frozenset(
+    ("date", "due", "birthday", "age", "name", "deploys from", "expiry", "end date")
+)
+
+
+def _of_table(text: str, words: Sequence[str], rows: Table) -> Attributes | None:
+    for row, subject, found in rows.matches(text, words):
+        attribute, value = row.attribute, found["v"]
+        if row.people is not None and row.people != is_person(subject):
+            continue
+        if attribute == "home" and not _settles(subject, text[len(subject) : found.start("v")]):
+            continue
+        if _DATE.match(value) and attribute not in _OF_DAYS:
+            continue
+        if attribute == "employer" and not value[:1].isalpha():
+            continue
+        if attribute in ("birthday", "occupation"):  # The place is another matter.
+            value = re.split(r" (?:in|at|for) (?=[A-Z])", value)[0]
+        if attribute in _OF_OWNERS and (owner := _OWNER.fullmatch(subject)):
+            return _made(owner["s"], owner["a"], value)  # As in: Nina's exam is on …
+        return _made(subject, attribute, value)
+    return None
+
+
+_OF_OWNERS = frozenset(("date", "location"))
+_OWNER = re.compile(r"(?P<s>[^'’]{1,40})['’]s (?P<a>[\w -]{2,40})")
 
 
 _DATE = re.compile(
@@ -141,35 +303,9 @@ _DATE = re.compile(
 )
 
 
-def _settles(found: re.Match[str]) -> bool:
+def _settles(subject: str, verb: str) -> bool:
     """Only people move house; a party that moved has another day or room."""
-    moved = re.search(r"\b(?:mov|relocat)", found[0][len(found["s"]) : found.start("v")])
-    return moved is None or is_person(found["s"])
-
-
-_NOT_SUBJECTS = frozenset(
-    "on in at since when while after before as by during for although though because every from "
-    "until "
-    "with without once whenever what who which there "
-    "nobody none neither nothing few fewer hardly no-one noone nowhere assuming supposing".split()
-)
-
-
-def _is_subject(text: str) -> bool:
-    words = words_of(text)
-    if not words or words[0].low in _NOT_SUBJECTS:
-        return False
-    if re.match(r"no one\b", text, re.I):
-        return False
-    return len(words) <= 5 and not any(_holds_verb(words, place) for place in range(len(words)))
-
-
-def _holds_verb(words: list[Word], place: int) -> bool:
-    """`Nina knows Tom`: a subject with a verb is a clause. A name, Mark Will, may look alike."""
-    word = words[place]
-    if word.text[0].isupper():
-        return False
-    return is_surely_finite(word.low) or (place > 0 and is_past(word.low))
+    return re.search(r"\b(?:mov|relocat)", verb) is None or is_person(subject)
 
 
 # What passes, or says where or how, is no value: due, late, at home.
@@ -192,17 +328,26 @@ def _owned(found: re.Match[str]) -> Attributes:
             found.string[found.start("v") :],
         )[0]
     name = _NEW.sub("", name)
+    clock = _AT_CLOCK.fullmatch(value)
+    if clock:
+        return _made(f"{found['s']}'s {name}", "time", clock["v"])
     date = _DATE.match(value)
     value = value[date.end() :] if date else value
-    if _STATE.match(value):
+    if _STATE.match(value) or (value.startswith("to ") and name.split()[-1] not in _AIMS):
         return Attributes()
     if any(word[0].isupper() and not word.isupper() for word in found["a"].split()):
         return Attributes()  # Nina's wife Anna is no attribute of Nina's.
+    part = _PART_FOR.fullmatch(name)
+    if part:
+        return _made(part["s"], part["a"], value)  # Nina's budget for the trip.
     if name == "birthday":
         value = re.sub(r"^(?:on|in) ", "", value)
     return _made(found["s"], name, value)
 
 
+_PART_FOR = re.compile(rf"(?P<a>{PART}) (?:for|of) (?P<s>the .+)")
+_AIMS = frozenset("goal goals dream aim plan priority ambition objective intention wish".split())
+_AT_CLOCK = re.compile(rf"(?:at|from) (?P<v>{CLOCK})")
 # What one has one of: a new one takes the place of the old.
 _NEW = re.compile(
     r"^(?:new|current|present) (?=(?:[\w-]+ )?(?:address|number|e-?mail|password|pin|surname|name"
@@ -211,107 +356,21 @@ _NEW = re.compile(
 
 
 def _made(subject: str, attribute: str, value: str) -> Attributes:
-    value = _KEYS.sub("", value.strip()).strip('. "“”')
-    return Attributes(subject.strip(), attribute, value) if value else Attributes()
+    value = _without_article(value.strip()).strip('. "“”')
+    subject = _THE.sub("", subject.strip())
+    return Attributes(subject, _NAMES.get(attribute, attribute), value) if value else Attributes()
 
 
-def kind_of(text: str, words: list[Word], verb: int, own: bool, dated: bool) -> FactKind:
-    """`own` says that the speaker is the subject, `dated` that a time was named. `words` are the
-    words of the clause as it was said, the one at `verb` its first finite verb."""
-    if _PREFERENCE.search(text) and not _PREFERENCE_NOT.search(text):
-        if not re.search(r"\binto\b", text) or _INTO.search(text) or _likes(text):
-            return FactKind.PREFERENCE
-    lows = [word.low for word in words]
-    if own_past(lows):
-        return FactKind.EPISODE
-    near = lows[: max(verb, 0) + 4]  # A later one describes a thing: weighted keys.
-    past = next((low for low in near if is_past(low) or low in PAST_AUXILIARIES), None)
-    if past is None:
-        return FactKind.FACT
-    passive = past in PAST_AUXILIARIES or bool({"is", "are", "am", "i'm", "we're"} & set(lows[:3]))
-    if dated:
-        if passive and past not in PAST_AUXILIARIES:
-            return FactKind.FACT
-        lasts = lows.index(past) and {"have", "has", "i've", "we've"} & set(
-            lows[: lows.index(past)]
-        )
-        return FactKind.FACT if lasts and (past in _STATIVE or "been" in lows) else FactKind.EPISODE
-    if past == "got" and lows[lows.index(past) - 1] in ("have", "has", "i've", "we've"):
-        return FactKind.FACT  # Has.
-    acted = any(is_past(low) and low not in _STATIVE for low in lows[: lows.index(past) + 3])
-    return FactKind.EPISODE if own and acted and not passive else FactKind.FACT
+def _without_article(text: str) -> str:
+    first, blank, rest = text.partition(" ")
+    return rest if blank and first.lower() in _ARTICLES else text
 
 
-def own_past(lows: list[str]) -> bool:
-    """`I used to smoke`: what is over. Not `I am used to`, and not `is used to`."""
-    for place in range(1, len(lows) - 1):
-        if lows[place] == "used" and lows[place + 1] == "to":
-            if {"is", "are", "was", "were"} & set(lows[place:]):
-                return False  # The knife used to cut bread is dull.
-            return lows[place - 1] not in BE | HAVE | {"i'm", "got", "get", "be", "been", "we're"}
-    return False
-
-
-def _likes(text: str) -> bool:
-    return re.search(r"\b(?:likes?|loves?|prefers?|hates?|enjoys?|favou?rite)\b", text) is not None
-
-
-_NOT_NAMES = frozenset(
-    "i i'm i've i'll i'd the a an my our we he she it they you this that these those yesterday "
-    "today "
-    "tomorrow monday tuesday wednesday thursday friday saturday sunday january february march "
-    "april "
-    "may june july august september october november december mr mrs ms dr prof in on at since "
-    "when "
-    "while after before if to for and but so every each some all both no not last next also just "
-    "although though what who why how because whenever wherever even despite let do don't nobody "
-    "everyone everybody someone "
-    "anyone people "
-    "there here his her their its your as with by from of or user once during until most "
-    "many".split()
-)
-
-
-def entities_of(text: str, first_is_name: bool) -> tuple[str, ...]:
-    """Capitalised names in order, each once; neighbours are one name. A first word counts when it
-    is known to be a name, or when it stands capitalised elsewhere."""
-    names: list[str] = []
-    run: list[Word] = []
-    words = words_of(text)
-    elsewhere = {word.text for word in words[1:]}
-    for place, word in enumerate(words):
-        bare = word.low.removesuffix("'s")
-        capital = word.text[0].isupper() and bare not in _NOT_NAMES
-        if place == 0 and not (first_is_name or word.text in elsewhere):
-            capital = False
-        apart = run and text[run[-1].end : word.start] not in _WITHIN
-        if run and bare in ("of", "the") and not apart and _goes_on(words, place):
-            continue
-        if run and (not capital or apart or run[-1].low.endswith("'s")):
-            _close(names, run, text)
-            run = []
-        if capital:
-            run.append(word)
-    _close(names, run, text)
-    return tuple(names)
-
-
-_WITHIN = (" ", "-", " of ", " of the ")
-
-
-def _goes_on(words: list[Word], place: int) -> bool:
-    """The Name of the Rose: small words inside a name."""
-    ahead = [word for word in words[place : place + 3] if word.low not in ("of", "the")]
-    starts = words[place].low == "of" or words[place - 1].low == "of"
-    return starts and bool(ahead) and ahead[0].text[0].isupper()
-
-
-_MOST_NAMES = 12
-
-
-def _close(names: list[str], run: list[Word], text: str) -> None:
-    if not run or len(names) >= _MOST_NAMES:
-        return
-    name = re.sub(r"['’]s$", "", text[run[0].start : run[-1].end])
-    if len(name) > 1 and name not in names:
-        names.append(name)
+_ARTICLES = ("the", "a", "an")
+_THE = re.compile(r"^(?:the|this) (?!(?:user|author)\b)(?=.)", re.I)
+# One name for what has several.
+_NAMES = {
+    "mobile number": "phone number", "cell number": "phone number",
+    "telephone number": "phone number", "e-mail": "email", "email address": "email",
+    "e-mail address": "email", "time zone": "timezone", "color": "colour",
+}  # fmt: skip

@@ -16,14 +16,20 @@ class Word(NamedTuple):
     end: int
 
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+|-[^\W_]+)*")
+WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+"""A word as `words_of` counts them."""
+
+
+def plain_form(word: str) -> str:
+    """In lower case, with plain apostrophes."""
+    return word.lower().replace("’", "'")
 
 
 def words_of(text: str) -> list[Word]:
     """The words in order; `don't`, `Marta's` and `well-known` are one word each."""
     return [
-        Word(found[0], found[0].lower().replace("’", "'"), found.start(), found.end())
-        for found in _WORD.finditer(text)
+        Word(word := found[0], word.lower().replace("’", "'"), found.start(), found.end())
+        for found in WORD.finditer(text)
     ]
 
 
@@ -191,7 +197,7 @@ _SHORTENED = re.compile(r"(?:i|we|you|they|he|she|it|that|there|who|what|here)'(
 
 def holds_its_verb(low: str) -> bool:
     """A pronoun and its verb in one word: I'm, she's, they've."""
-    return _SHORTENED.fullmatch(low) is not None
+    return "'" in low and _SHORTENED.fullmatch(low) is not None
 
 
 _PLURALS = frozenset("people children men women parents kids both".split())

@@ -1,9 +1,9 @@
 """What an extractor is: texts as they were said in, short dated statements out."""
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
-from rewound.eventlog.events import FactKind
+from rewound.eventlog.events import FactKind, Why
 from rewound.eventlog.instants import Instant
 
 Role = Literal["user", "assistant", "system", "tool", "document"]
@@ -23,6 +23,9 @@ class Said(NamedTuple):
     role: Role = "user"
     speaker: str | None = None
     media: Media = "text"
+    before: "tuple[Said, ...]" = ()
+    """Earlier messages of the conversation, oldest first: read for what this one refers to (`she`,
+    `make that 4 pm`), never drawn from. Those have no `before` of their own."""
 
 
 class Drawn(NamedTuple):
@@ -42,8 +45,17 @@ class Drawn(NamedTuple):
     """In thousandths."""
 
 
+class Doubted(list[Drawn]):
+    """An answer without a statement about a piece that seems to state something: it is taken, and
+    marked as suspect where it is recorded."""
+
+
 class ExtractionFailed(Exception):
     """A model gave no usable answer; the message says why and holds no text of the source."""
+
+    def __init__(self, message: str, why: Why = Why.MALFORMED) -> None:
+        super().__init__(message)
+        self.why = why
 
 
 class Extractor(Protocol):
@@ -58,4 +70,18 @@ class Extractor(Protocol):
     def extract(self, pieces: Sequence[Said]) -> list[list[Drawn]]:
         """For each piece what it states, in the order of the text; pieces are of one source and
         in its order. Raises ExtractionFailed (never, for a method without a model)."""
+        ...
+
+
+@runtime_checkable
+class Paced(Protocol):
+    """An extractor that is slow: it is given less at once, so that what it found is soon kept."""
+
+    @property
+    def chars_max(self) -> int:
+        """Characters of all sources that it wants to be given in one step of work."""
+        ...
+
+    def close(self) -> None:
+        """Give up what is under way, from any thread."""
         ...

@@ -44,6 +44,8 @@ def is_person(phrase: str) -> bool:
     if not words:
         return False
     last = words[-1]
+    if last.low[-1].isdigit():
+        return False  # Ticket 412.
     if names_people(last.low) or phrase.lower() in ("the user", "the author"):
         return True
     named = words[0].text[0].isupper() and words[0].low not in _OPEN

@@ -6,7 +6,7 @@ the speaker's, which is true of it too.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from rewound.llm.english import (
@@ -45,6 +45,13 @@ def edited(text: str, edits: list[Edit]) -> str:
             done = edit.end
     parts.append(text[done:])
     return "".join(parts)
+
+
+def edited_part(text: str, edits: Sequence[Edit], start: int, end: int) -> str:
+    """The same for text[start:end], with the edits that lie in it."""
+    inside = [edit for edit in edits if start <= edit.start and edit.end <= end]
+    moved = [Edit(edit.start - start, edit.end - start, edit.new) for edit in inside]
+    return edited(text[start:end], moved)
 
 
 _OWN = frozenset("i me my mine myself i'm i've i'll i'd".split())

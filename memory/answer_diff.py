@@ -44,7 +44,7 @@ BEGINNING_CHARS = 200
 """Characters of a document or message that a change tells."""
 
 _ITEMS = (Kind.FACT, Kind.DOCUMENT, Kind.MESSAGE)
-_INTERNAL = frozenset({"at", "recorded_at", "made_at", "stated_from", "stated_to"})
+_INTERNAL = frozenset({"at", "recorded_at", "made_at", "stated_from", "stated_to", "superseded_by"})
 _SHOWN_AS: dict[str, str] = {"pieces": "text", "unsaid": "ended"}
 
 

@@ -43,7 +43,7 @@ def list_items(asked: q.List, asking: Asking) -> Page:
     limit, notes = bounded(asked.limit)
     secret = view.log.key(view.id)
     cursor = cursors.read(asked, secret)
-    when = _moment(view, asked, asking.now_us, cursor)
+    when = paged(view, asked, asking.now_us, cursor)
     kind = KINDS[asked.what]
     criteria, zoned = narrowed(
         view,
@@ -81,7 +81,9 @@ def list_items(asked: q.List, asking: Asking) -> Page:
     )
 
 
-def _moment(view: ContainerView, asked: q.List, now_us: int, cursor: cursors.Cursor | None) -> When:
+def paged(
+    view: ContainerView, asked: q.List | q.Reviews, now_us: int, cursor: cursors.Cursor | None
+) -> When:
     """The moment asked for, which on later pages is that of the first."""
     if cursor is None:
         return resolve(view, asked, now_us)

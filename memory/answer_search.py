@@ -7,6 +7,7 @@ from rewound.memory import requests as q
 from rewound.memory.answering import Asking, answers
 from rewound.memory.find import find
 from rewound.memory.moments import resolve
+from rewound.memory.question_times import in_words
 from rewound.memory.replies import Found, Hit, Line, Packed
 from rewound.memory.showing import WHAT, Shower
 from rewound.projections.search import Hits, Match
@@ -25,7 +26,7 @@ _EXCERPT_TOKENS = 60
 @answers(q.Search)
 def search(question: q.Search, asking: Asking) -> Found:
     view = asking.views.container(asking.home())
-    when = resolve(view, question, asking.now_us)
+    when = in_words(view, question, resolve(view, question, asking.now_us))
     hits, zoned = find(
         view,
         question.query,
@@ -71,7 +72,7 @@ def _hit(shower: Shower, match: Match) -> Hit:
         text=shower.text(match.ref, state),
         score=match.score,
         signals=match.signals,
-        standing=shower.standing(match.ref, state),
+        standing=shower.outdated(match.ref, state) or shower.standing(match.ref, state),
         sources=shower.sources(match.ref, state),
         valid_from=valid_from,
         valid_to=valid_to,
@@ -85,7 +86,7 @@ def _hit(shower: Shower, match: Match) -> Hit:
 def context(question: q.Context, asking: Asking) -> Packed:
     """Facts first, then the passages and messages, each best first; one dated, cited line each."""
     view = asking.views.container(asking.home())
-    when = resolve(view, question, asking.now_us)
+    when = in_words(view, question, resolve(view, question, asking.now_us))
     forgotten = question.include_forgotten
     hits, zoned = find(
         view,

@@ -218,10 +218,17 @@ def list_jobs(asked: q.Jobs, asking: Asking) -> JobList:
         failed=states.count(JobState.FAILED),
         parked=states.count(JobState.PARKED),
         unembedded=view.index.embeddings.count_waiting(view.id),
+        unjudged=_unjudged(view, when.at, hidden, within),
         jobs=tuple(_job(ref, job) for ref, job in found[:limit]),
         moment=when.moment,
         notes=notes,
     )
+
+
+def _unjudged(view: ContainerView, at: int, hidden: set[Ref], within: Within) -> int:
+    """Facts to be compared with those before them, that are there and may be seen."""
+    refs = (Ref(Kind.FACT, fact) for fact, _ in view.unjudged(at))
+    return sum(ref not in hidden and within.item(ref) for ref in refs)
 
 
 def _job(ref: Ref, job: JobRow) -> Job:

@@ -75,6 +75,10 @@ MODULES = (
     "answer_events",
     "answer_diff",
     "answer_stats",
+    "answer_why",
+    "answer_reviews",
+    "answer_timeline",
+    "answer_graph",
 )
 """Where the answerers are; each module enters its own."""
 

@@ -17,8 +17,8 @@ from rewound.eventlog.envelope import Actor
 from rewound.eventlog.errors import Conflict, KeyReused
 from rewound.eventlog.ids import ContainerId
 from rewound.eventlog.log import Answered, Recorded, Writer
-from rewound.memory.replies import AnyReply, Change, Hidden, Item, Reply, Written
-from rewound.memory.requests import Write
+from rewound.memory.replies import AnyReply, Change, Forgot, Hidden, Item, Reply, Written
+from rewound.memory.requests import Write, only_tells
 
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 _decode_reply = msgspec.msgpack.Decoder(AnyReply).decode
@@ -59,7 +59,7 @@ def find(command: Write, actor: Actor, log: Writer, container: ContainerId) -> R
 
     Raises KeyReused for another request, Conflict when what was written has been erased.
     """
-    if command.key is None or getattr(command, "dry_run", False):
+    if command.key is None or only_tells(command):
         return None
     slots = _slots(command, actor, log.key(container))
     done = log.answered(container, slots.done)
@@ -126,4 +126,6 @@ def without_quotations(reply: Reply) -> Reply:
             plain[name] = tuple(
                 msgspec.structs.replace(part, **_QUOTING[type(part)]) for part in value
             )
+    if isinstance(reply, Forgot):
+        plain["batch"] = None  # a digest of texts
     return msgspec.structs.replace(reply, **plain) if plain else reply

@@ -23,8 +23,9 @@ from rewound.eventlog.log import Draft, Recorded, Writer
 from rewound.memory import answers
 from rewound.memory import deciding as d
 from rewound.memory import requests as q
+from rewound.memory.decide_verdict import decide_verdict
 from rewound.memory.recording import decide_record
-from rewound.memory.replies import Reply, Undid, Written
+from rewound.memory.replies import Labelled, Reply, Undid, Written
 from rewound.memory.transactions import Dirtied
 from rewound.projections.memos import encode_memo, memo_key, text_digest
 
@@ -50,10 +51,11 @@ class Given(NamedTuple):
     ids: IdSource
     now_us: int
     extractor: str | None = None
+    likeness: d.Likeness | None = None
 
 
 def apply(
-    command: q.Write | d.Record | d.Memoise,
+    command: q.Write | d.Record | d.Judge | d.Memoise,
     actor: Actor,
     log: Writer,
     views: ViewWriter,
@@ -71,7 +73,11 @@ def apply(
 
 
 def _apply(
-    command: q.Write | d.Record, actor: Actor, log: Writer, views: ViewWriter, given: Given
+    command: q.Write | d.Record | d.Judge,
+    actor: Actor,
+    log: Writer,
+    views: ViewWriter,
+    given: Given,
 ) -> Applied:
     named = command.container
     name = named if isinstance(named, str) else ""
@@ -82,8 +88,9 @@ def _apply(
             return Applied(_seen_today(known, views.container(container)), [])
     now_us = max(given.now_us, log.last_recorded_at() + 1)
     deciding = d.Deciding(
-        log, views, given.ids, now_us, name, container, actor, extractor=given.extractor
-    )
+        log, views, given.ids, now_us, name, container, actor,
+        extractor=given.extractor, likeness=given.likeness,
+    )  # fmt: skip
     if container is not None or not isinstance(command, d.MAKES_CONTAINER):
         plan = _decided(command, deciding)
         if container is not None:
@@ -114,8 +121,8 @@ def _memoise(command: d.Memoise, log: Writer, views: ViewWriter) -> Applied:
 
 
 def _seen_today(reply: Reply, view: ContainerView) -> Reply:
-    """A kept answer to an undo, without wordings that were forgotten since."""
-    if not isinstance(reply, Undid):
+    """A kept answer to an undo or a label, without wordings that were forgotten since."""
+    if not isinstance(reply, Undid | Labelled):
         return reply
     changes = []
     for change in reply.changes:
@@ -126,18 +133,22 @@ def _seen_today(reply: Reply, view: ContainerView) -> Reply:
     return msgspec.structs.replace(reply, changes=tuple(changes))
 
 
-def _decided(command: q.Write | d.Record, deciding: d.Deciding) -> d.Plan:
+def _decided(command: q.Write | d.Record | d.Judge, deciding: d.Deciding) -> d.Plan:
     if isinstance(command, d.Record):
         return decide_record(command, deciding)
+    if isinstance(command, d.Judge):
+        return decide_verdict(command, deciding)
     decider = d.load().get(type(command))
     if decider is None:
         raise RewoundError(f"{type(command).__name__} is not decided by anything yet")
     return decider(command, deciding)
 
 
-def _carry_out(command: q.Write | d.Record, plan: d.Plan | None, deciding: d.Deciding) -> Applied:
+def _carry_out(
+    command: q.Write | d.Record | d.Judge, plan: d.Plan | None, deciding: d.Deciding
+) -> Applied:
     """Append and fold what was planned; with no plan yet, make the container and decide first."""
-    group: GroupId | None = None
+    group = None if isinstance(command, q.Write) else command.group
     made: list[Recorded] = []
     if plan is None:
         deciding, made = _make_container(deciding)
@@ -145,9 +156,10 @@ def _carry_out(command: q.Write | d.Record, plan: d.Plan | None, deciding: d.Dec
         plan = _decided(command, deciding)
     container = deciding.home()
     recorded, deciding = _append(plan, deciding, container, group)
-    if plan.aftermath is not None:
+    further = plan if plan.aftermath is not None else None
+    while further is not None and further.aftermath is not None:
         group = recorded[0].envelope.group if recorded else group
-        further = plan.aftermath(recorded, deciding)
+        further = further.aftermath(recorded, deciding)
         if further is not None:
             more, deciding = _append(further, deciding, container, group)
             recorded = [*recorded, *more]
@@ -204,10 +216,10 @@ def _reply(
 
 
 def _check_stale(
-    command: q.Write | d.Record, plan: d.Plan, log: Writer, container: ContainerId
+    command: q.Write | d.Record | d.Judge, plan: d.Plan, log: Writer, container: ContainerId
 ) -> None:
     """Hold a command to "only if nothing happened to these items after that position"."""
-    if isinstance(command, d.Record) or command.unless_after is None:
+    if not isinstance(command, q.Write) or command.unless_after is None:
         return
     events = [draft.event for draft in plan.drafts]
     items = dict.fromkeys(ref for event in events for ref in (*event.creates(), *event.refers()))

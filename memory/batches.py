@@ -16,7 +16,14 @@ from rewound.memory.reading import many
 
 I = TypeVar("I", bound=msgspec.Struct)  # noqa: E741  an item
 
-_TEXT: dict[type, str] = {q.NewFact: "text", q.NewDocument: "text", q.NewMessage: "content"}
+_TEXT: dict[type, str] = {
+    q.NewFact: "text",
+    q.NewDocument: "text",
+    q.NewMessage: "content",
+    q.NewLabel: "fact",
+}
+"""The field that a bare text stands for."""
+
 _TIMES = ("said_at", "valid_from", "valid_to", "expires_at", "time")
 
 

@@ -16,7 +16,7 @@ from rewound.eventlog.log import Recorded
 ITEMS = frozenset({Kind.FACT, Kind.DOCUMENT, Kind.MESSAGE})
 
 _WORDINGS = frozenset({"statement.text", "pieces", "text"})
-HOLDERS = (e.Statement, e.Cut, e.Pair)
+HOLDERS = (e.Statement, e.Cut)
 """Structs within events that hold bodies (a test compares with the vocabulary)."""
 
 

@@ -14,6 +14,9 @@ Checks = Mapping[str, f.Check]
 WAIT_S_MAX = 3_600
 """How long a request may wait for the workers."""
 
+DEPTH_MAX = 6
+"""Steps from an entity that the graph is followed; further is nearly everything."""
+
 _LABEL = f.optional(f.words(f.LABEL_CHARS_MAX))
 _ID = f.words(f.ID_CHARS_MAX)
 _IDS = f.each(_ID, f.BATCH_MAX, empty=False)
@@ -45,6 +48,30 @@ def _filters(value: Any, field: str) -> None:
         check_field(getattr(value, name), f"{field}.{name}")
 
 
+LABEL: Checks = {
+    "fact": _ID,
+    "old": _ID,
+    "outcome": f.optional(f.one_of(q.OutcomeName)),
+    "confirm": f.optional(f.flag),
+}
+
+
+def _label(value: Any, field: str) -> None:
+    if not isinstance(value, q.NewLabel):
+        raise InvalidInput(f"{field} must be a label, not {f.kind_of(value)}", field=field)
+    for name, check_field in LABEL.items():
+        check_field(getattr(value, name), f"{field}.{name}")
+    if (value.outcome is None) == (value.confirm is None):
+        raise InvalidInput(
+            f"{field} needs either an outcome or confirm: an outcome says how the two facts "
+            "relate, confirm true or false whether what was found is right",
+            field=f"{field}.outcome",
+        )
+
+
+_labels = f.each(_label, f.BATCH_MAX, empty=False)
+
+
 def later(value: Any, field: str) -> None:
     """Checked by `sift`, item by item."""
 
@@ -71,6 +98,7 @@ ITEMS: dict[type[msgspec.Struct], Checks] = {
         **_HOLDS,
         "text": f.body,
         "kind": f.one_of(q.FactKindName),
+        "forget_after": f.optional(f.duration),
         "subject": _LABEL,
         "attribute": _LABEL,
         "value": _LABEL,
@@ -111,9 +139,12 @@ REQUESTS: dict[type[q.Request], Checks] = {
         "ids": f.each(_ID, f.BATCH_MAX),
         "filters": f.optional(_filters),
         "query": f.optional(_QUERY),
-        "limit": _LIMIT,
+        "limit": f.optional(_LIMIT),
         "reason": _LABEL,
-        "dry_run": f.flag,
+        "dry_run": f.optional(f.flag),
+        "text": f.optional(f.words(f.TEXT_BYTES_MAX)),
+        "similar": f.optional(_QUERY),
+        "batch": f.optional(f.words(100)),
     },
     q.Restore: {**_WRITE, "ids": _IDS},
     q.Erase: {**_WRITE, "ids": _IDS, "dry_run": f.flag, "wait": f.flag},
@@ -121,16 +152,19 @@ REQUESTS: dict[type[q.Request], Checks] = {
     q.Configure: {**_WRITE, "zone": f.optional(f.words(200))},
     q.RemoveDocument: {**_WRITE, "id": _ID},
     q.Retry: {**_WRITE, "ids": f.each(_ID, f.BATCH_MAX)},
+    q.Label: {**_WRITE, "labels": _labels},
     q.Search: {
         **_READ,
         "query": _QUERY,
         "limit": _LIMIT,
         "filters": _filters,
         "include_superseded": f.flag,
+        "read_times": f.flag,
     },
     q.Context: {
         **_READ,
         "query": _QUERY,
+        "read_times": f.flag,
         "budget": f.whole(1, f.BUDGET_TOKENS_MAX),
         "filters": _filters,
     },
@@ -154,6 +188,21 @@ REQUESTS: dict[type[q.Request], Checks] = {
         "newest": f.flag,
     },
     q.Diff: {**_READ, "start": f.moment, "end": f.optional(f.moment)},
+    q.Why: {**_READ, "id": _ID},
+    q.Reviews: {**_READ, "limit": _LIMIT, "cursor": _CURSOR},
+    q.Timeline: {
+        **_READ,
+        "subject": f.words(f.LABEL_CHARS_MAX),
+        "attribute": _LABEL,
+        "limit": _LIMIT,
+    },
+    q.Graph: {
+        **_READ,
+        "entity": f.words(f.LABEL_CHARS_MAX),
+        "to": _LABEL,
+        "depth": f.whole(1, DEPTH_MAX),
+        "limit": _LIMIT,
+    },
     q.Jobs: {**_READ, "limit": _LIMIT},
     q.Containers: {**_READ, "limit": _LIMIT, "cursor": _CURSOR},
     q.Stats: {**_READ, "store": f.flag},
@@ -161,6 +210,14 @@ REQUESTS: dict[type[q.Request], Checks] = {
     q.Reembed: _REQUEST,
     q.Rebuild: {**_REQUEST, "views": f.each(f.words(100), 100)},
     q.Replay: {**_REQUEST, "at": f.moment, "to": f.optional(f.words(4_000)), "verify": f.flag},
+    q.Fit: {**_REQUEST, "dry_run": f.flag},
+    q.Rejudge: {
+        **_REQUEST,
+        "extractor": f.flag,
+        "judge": f.flag,
+        "since": f.optional(f.moment),
+        "dry_run": f.flag,
+    },
     q.Seal: _REQUEST,
     q.AcceptClock: _REQUEST,
     q.Workers: {

@@ -10,7 +10,14 @@ import msgspec
 from rewound.eventlog.errors import InvalidInput
 from rewound.eventlog.instants import show_us
 from rewound.memory.fields import either, kind_of
-from rewound.memory.requests import FactKindName, MediaName, RoleName, Scope, What
+from rewound.memory.requests import (
+    FactKindName,
+    MediaName,
+    OutcomeName,
+    RoleName,
+    Scope,
+    What,
+)
 
 Time = str | datetime | date | int | float
 """A time as callers have it: RFC 3339 or a day as text, a datetime or date, or Unix seconds."""
@@ -89,7 +96,7 @@ _TYPES = {
     "null": "nothing",
 }
 _LITERALS = {"kind": FactKindName, "kinds": FactKindName, "what": What, "role": RoleName,
-             "media": MediaName}  # fmt: skip
+             "media": MediaName, "outcome": OutcomeName}  # fmt: skip
 _PATH = re.compile(r" - at `\$?\.?(?P<path>[^`]*)`$")
 _KEY = re.compile(r" - at `key` in `\$?\.?(?P<path>[^`]*)`$")
 _EXPECTED = re.compile(r"Expected `(?P<right>[^`]+)`(?:, got `(?P<wrong>[^`]+)`)?")

@@ -15,29 +15,31 @@ import msgspec
 
 from rewound.eventlog.bodies import keyed_digest
 from rewound.eventlog.errors import InvalidInput
-from rewound.memory.requests import Containers, List
+from rewound.memory.requests import Containers, List, Reviews
 
-_FORM = struct.Struct(">Qq16s")
+_FORM = struct.Struct(">Qq")
 _SEAL_BYTES = 16
+Listing = List | Containers | Reviews
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
 
 class Cursor(NamedTuple):
-    """The moment of the first page (position, µs) and the id after which the next page begins."""
+    """The moment of the first page (position, µs) and the id after which the next page begins, for
+    pairs both ids."""
 
     position: int
     now_us: int
     after: bytes
 
 
-def write(cursor: Cursor, question: List | Containers, secret: bytes) -> str:
+def write(cursor: Cursor, question: Listing, secret: bytes) -> str:
     """The cursor as text, for this question asked with any limit."""
-    payload = _FORM.pack(*cursor)
+    payload = _FORM.pack(cursor.position, cursor.now_us) + cursor.after
     sealed = payload + _seal(payload, question, secret)
     return base64.urlsafe_b64encode(sealed).rstrip(b"=").decode()
 
 
-def read(question: List | Containers, secret: bytes) -> Cursor | None:
+def read(question: Listing, secret: bytes) -> Cursor | None:
     """The question's cursor, None for the first page. Raises InvalidInput."""
     if question.cursor is None:
         return None
@@ -47,12 +49,13 @@ def read(question: List | Containers, secret: bytes) -> Cursor | None:
     except (binascii.Error, ValueError):
         raise _refused() from None
     payload, seal = sealed[:-_SEAL_BYTES], sealed[-_SEAL_BYTES:]
-    if len(payload) != _FORM.size or seal != _seal(payload, question, secret):
+    if len(payload) < _FORM.size or seal != _seal(payload, question, secret):
         raise _refused()
-    return Cursor(*_FORM.unpack(payload))
+    position, now_us = _FORM.unpack_from(payload)
+    return Cursor(position, now_us, payload[_FORM.size :])
 
 
-def _seal(payload: bytes, question: List | Containers, secret: bytes) -> bytes:
+def _seal(payload: bytes, question: Listing, secret: bytes) -> bytes:
     same_list = msgspec.structs.replace(question, cursor=None, limit=1, at_least=None)
     return keyed_digest(secret, b"cursor", _encode(same_list), payload)
 

@@ -16,6 +16,7 @@ from rewound.memory import targets as t
 from rewound.memory.deciding import Deciding, Plan, decides
 from rewound.memory.erasing import Erasure, belongings, erasure
 from rewound.memory.replies import Erased, Hidden
+from rewound.memory.settling import stand_alone
 from rewound.memory.standing import Standing, standing
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def erase(command: q.Erase, deciding: Deciding) -> Plan:
         )
 
     draft = Draft(e.ContentErased(gone.items, tuple(places)))
-    return Plan([draft], reply, dry_run=command.dry_run)
+    return Plan([draft], reply, aftermath=stand_alone, dry_run=command.dry_run)
 
 
 def _named(view: ContainerView, text: str, scope: q.Scope) -> Ref:

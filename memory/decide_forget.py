@@ -6,26 +6,29 @@ alone; the items that go with it are named in the event.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from rewound.eventlog import events as e
-from rewound.eventlog.bodies import Body, BodyWriter
-from rewound.eventlog.errors import Conflict, InvalidInput, NotFound, WrongKind
-from rewound.eventlog.ids import NAMES, FactId, Kind, Ref
-from rewound.eventlog.instants import show_us
+from rewound.eventlog.bodies import Body, BodyWriter, keyed_digest
+from rewound.eventlog.ids import FactId, Kind, Ref
 from rewound.eventlog.log import Draft, Recorded
 from rewound.memory import requests as q
 from rewound.memory import targets as t
+from rewound.memory.choosing import Chosen, chosen, stale
 from rewound.memory.deciding import Deciding, Plan, decides
 from rewound.memory.find import find
 from rewound.memory.moments import present
 from rewound.memory.replies import Forgot, Hidden
-from rewound.memory.seeing import select
-from rewound.memory.withholding import Withheld, lineage, withheld
+from rewound.memory.settling import stand_alone
+from rewound.memory.withholding import Withheld, withheld
 
 _TWINS_LOOKED_FOR = 10
 _TWIN_CHARS = 2_000
+
+_encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
 if TYPE_CHECKING:
     from rewound.projections.reader import ContainerView
@@ -33,30 +36,50 @@ if TYPE_CHECKING:
 
 @decides(q.Forget)
 def forget(command: q.Forget, deciding: Deciding) -> Plan:
-    """Hide what the ids, the filters or the query mean.
+    """Hide what the command means.
 
-    Raises NotFound, WrongKind or Conflict (hidden already) for any id, and then hides nothing.
+    Raises NotFound, WrongKind or Conflict (hidden already) for any id, and Stale for a batch that
+    no longer stands for what would go; then nothing is hidden.
     """
     view = deciding.views.container(deciding.home())
     notes: list[str] = []
+    meant = chosen(command, deciding, view, notes)
+    forgettings = _forgettings(view, meant)
+    _note_chains(view, command, forgettings, notes)
+    _note_twins(view, command, deciding, forgettings, notes)
+    scores = {each.item: each.score for each in meant}
+    items = [
+        msgspec.structs.replace(t.told(view, ref), score=scores.get(ref))
+        for ref in _newly_hidden(view, forgettings)
+    ]
+    items.sort(key=lambda item: -(item.score or 0.0))  # found ones best first, then what goes along
+    batch = None
+    if command.similar is not None:
+        batch = _batch(command, view, forgettings)
+        if command.batch not in (None, batch):
+            raise stale()
+    drafts = _drafts(command, deciding, view, forgettings)
+    dry_run = q.only_tells(command)
+    head = deciding.log.head(view.id).position
+
+    def reply(recorded: list[Recorded], after: Deciding) -> Forgot:
+        told = forgot(after, recorded, items, notes, head if dry_run else None)
+        return msgspec.structs.replace(told, batch=batch)
+
+    return Plan(drafts, reply, aftermath=stand_alone, dry_run=dry_run)
+
+
+def _forgettings(view: ContainerView, meant: Iterable[Chosen]) -> list[Withheld]:
+    """One forgetting for each item that does not go with another one."""
     hidden: set[Ref] = set()
     forgettings: list[Withheld] = []
-    for item, asked in _meant(command, deciding, view, notes):
-        if item in hidden and not (asked and _only_along(item, forgettings)):
+    for item, named, _ in meant:
+        if item in hidden and not (named and _only_along(item, forgettings)):
             continue
         forgetting = withheld(view, item, hidden)
         forgettings.append(forgetting)
         hidden.update(forgetting.hides)
-    _note_chains(view, command, forgettings, notes)
-    _note_twins(view, command, deciding, forgettings, notes)
-    items = _newly_hidden(view, forgettings)
-    drafts = _drafts(command, deciding, view, forgettings)
-    head = deciding.log.head(view.id).position
-
-    def reply(recorded: list[Recorded], after: Deciding) -> Forgot:
-        return forgot(after, recorded, items, notes, head if command.dry_run else None)
-
-    return Plan(drafts, reply, dry_run=command.dry_run)
+    return forgettings
 
 
 def _only_along(item: Ref, forgettings: list[Withheld]) -> bool:
@@ -74,9 +97,10 @@ def forgot(
     """The reply to a forgetting or restoring; a dry run names no events, since none will be."""
     told = tuple(items)
     dry = rolled_back_to is not None
+    named = [each for each in recorded if isinstance(each.event, e.Forgotten | e.Restored)]
     masked = {
         span
-        for each in recorded
+        for each in named
         if isinstance(each.event, e.Forgotten | e.Restored)
         for span in each.event.masks
     }
@@ -84,164 +108,12 @@ def forgot(
         container=deciding.name,
         group=None if dry else str(Ref(Kind.GROUP, recorded[0].envelope.group)),
         position=deciding.log.head(deciding.home()).position if not dry else rolled_back_to or 0,
-        events=()
-        if dry
-        else tuple(str(Ref(Kind.EVENT, each.envelope.event_id)) for each in recorded),
+        events=() if dry else tuple(str(Ref(Kind.EVENT, each.envelope.event_id)) for each in named),
         items=told,
         count=len(told),
         masked=len(masked),
         dry_run=dry,
         notes=tuple(notes),
-    )
-
-
-# --- what is meant
-
-
-def _meant(
-    command: q.Forget, deciding: Deciding, view: ContainerView, notes: list[str]
-) -> Iterator[tuple[Ref, bool]]:
-    """Items to forget, and whether each was named by its own id."""
-    if command.ids:
-        for text in command.ids:
-            yield from _by_id(view, text, command.scope)
-        return
-    if command.query is not None:
-        items = _by_query(command, deciding, view, notes)
-    else:
-        items = _by_filters(command, deciding, view)
-    for item in items:
-        yield item, False
-
-
-def _by_id(view: ContainerView, text: str, scope: q.Scope) -> Iterator[tuple[Ref, bool]]:
-    ref = t.named(view, text, field="ids")
-    if ref.kind in (Kind.EVENT, Kind.GROUP):
-        yield from ((item, False) for item in _by_event(view, ref, scope))
-        return
-    t.check_scope(view, ref, scope, field="ids")
-    if ref.kind is Kind.PASSAGE:
-        document = t.document_of(view, ref)
-        raise WrongKind(
-            f"{ref} is {NAMES[ref.kind]}: forget the document that holds it ({document}), or the "
-            "facts drawn from it, which blacks out their words",
-            field="ids",
-            ids=(str(ref), str(document)),
-        )
-    _check_shown(view, ref)
-    yield ref, True
-
-
-def _by_event(view: ContainerView, ref: Ref, scope: q.Scope) -> list[Ref]:
-    """What an event or a group brought in and is not hidden yet."""
-    events = t.events_of(view, ref, field="ids")
-    brought = [item for recorded in events for item in t.brought(recorded)]
-    if not brought:
-        what = t.event_named(events[0]) if ref.kind is Kind.EVENT else str(ref)
-        raise InvalidInput(
-            f"{what} brought nothing in that could be forgotten: to take it back, undo it",
-            field="ids",
-        )
-    items = [item for item in dict.fromkeys(brought) if t.in_scope(view, item, scope)]
-    if not items:
-        raise NotFound(f"{ref} is not in this container", field="ids", ids=(str(ref),))
-    shown = [item for item in items if not _all_hidden(view, item)]
-    if not shown:
-        _check_shown(view, items[0])
-    # sources first: their facts mostly go with them
-    return sorted(shown, key=lambda item: item.kind is Kind.FACT)
-
-
-def _by_filters(command: q.Forget, deciding: Deciding, view: ContainerView) -> list[Ref]:
-    """Everything that meets the filters, expired and ended facts too; chains by their newest."""
-    filters = command.filters
-    if filters is None or filters == q.Filters():
-        raise InvalidInput(
-            "an empty filter never means everything: name tags, a source, a scope, kinds or times",
-            field="filters",
-        )
-    if "passage" in filters.what:
-        raise InvalidInput(
-            "passages are forgotten with their document, by the facts drawn from them, or by a "
-            "query: use fact, message or document",
-            field="filters.what",
-        )
-    when = present(view, deciding.now_us)
-    found = [
-        ref
-        for ref in select(view, filters, when, superseded=True)
-        if t.in_scope(view, ref, command.scope) and _is_newest(view, ref)
-    ]
-    if not found:
-        raise NotFound("nothing meets these filters, so nothing was forgotten", field="filters")
-    return sorted(found, key=lambda item: item.kind is Kind.FACT)
-
-
-def _by_query(
-    command: q.Forget, deciding: Deciding, view: ContainerView, notes: list[str]
-) -> list[Ref]:
-    """What a search for the query shows, near-duplicates included."""
-    assert command.query is not None
-    filters = command.filters or q.Filters()
-    when = present(view, deciding.now_us)
-    ranked, _ = find(view, command.query, filters, when, command.limit)
-    matches = ranked.matches
-    hits = dict.fromkeys(ref for match in matches for ref in (match.ref, *match.also))
-    found = [ref for ref in hits if t.in_scope(view, ref, command.scope)]
-    if not found:
-        raise NotFound("nothing is found by this query, so nothing was forgotten", field="query")
-    if len(matches) == command.limit:
-        notes.append(f"the limit of {command.limit} hits was reached: more may be found")
-    return sorted(_whole(view, found), key=lambda item: item.kind is Kind.FACT)
-
-
-def _whole(view: ContainerView, found: list[Ref]) -> list[Ref]:
-    """The hits, with a document in place of its passages when all of them are among the hits."""
-    hits = set(found)
-    whole: dict[Ref, None] = {}
-    for ref in found:
-        row = view.row(ref) if ref.kind is Kind.PASSAGE else None
-        if row is None:
-            whole[ref] = None
-            continue
-        passages = (Ref(Kind.PASSAGE, r.id) for r in view.passages_of(row.state.document))
-        left = [p for p in passages if p not in hits and view.hidden(p) is None]
-        whole[ref if left else Ref(Kind.DOCUMENT, row.state.document)] = None
-    return list(whole)
-
-
-def _is_newest(view: ContainerView, ref: Ref) -> bool:
-    row = view.fact(ref.id) if ref.kind is Kind.FACT else None
-    return row is None or row.state.ended is None
-
-
-# --- what is hidden already
-
-
-def _members(view: ContainerView, ref: Ref) -> list[Ref]:
-    return lineage(view, FactId(ref.id)) if ref.kind is Kind.FACT else [ref]
-
-
-def _all_hidden(view: ContainerView, ref: Ref) -> bool:
-    """Hidden, for a fact with all versions that there are now."""
-    members = [member for member in _members(view, ref) if view.row(member) is not None] or [ref]
-    return all(view.hidden(member) is not None for member in members)
-
-
-def _check_shown(view: ContainerView, ref: Ref) -> None:
-    """Raises Conflict for what is forgotten or erased, saying when."""
-    hidden = view.hidden(ref)
-    if hidden is None or not _all_hidden(view, ref):
-        return
-    if hidden.erased:
-        raise Conflict(f"{ref} was erased: nothing of it is left", field="ids", ids=(str(ref),))
-    forgetting = t.event_of(view, hidden.by[0])
-    assert forgetting is not None, "a hidden item names the event that hides it"
-    event = Ref(Kind.EVENT, hidden.by[0])
-    raise Conflict(
-        f"{ref} is forgotten already, since {show_us(forgetting.envelope.recorded_at)} ({event})",
-        field="ids",
-        ids=(str(ref), str(event)),
     )
 
 
@@ -251,9 +123,11 @@ def _check_shown(view: ContainerView, ref: Ref) -> None:
 def _drafts(
     command: q.Forget, deciding: Deciding, view: ContainerView, forgettings: list[Withheld]
 ) -> list[Draft]:
-    """One event each; query, reason and scope are bodies of the first, to which all refer."""
+    """One event each; query, reason and scope are bodies of the first, to which all refer. A text
+    given is the items' own, and is not kept twice."""
     bodies = BodyWriter(deciding.ids)
-    query, reason = bodies.text(command.query), bodies.text(command.reason)
+    query = bodies.text(command.query if command.similar is None else command.similar)
+    reason = bodies.text(command.reason)
     scope = bodies.value(t.scope_parts(command.scope))
     first = deciding.log.head(view.id).position + 1
     drafts: list[Draft] = []
@@ -268,7 +142,7 @@ def _seen(body: Body | None, position: int) -> Body | None:
     return None if body is None else body.seen_from(position)
 
 
-def _newly_hidden(view: ContainerView, forgettings: list[Withheld]) -> list[Hidden]:
+def _newly_hidden(view: ContainerView, forgettings: list[Withheld]) -> list[Ref]:
     """What shows now (in the present or, for an item named, in the past) and will not any more."""
     hides = dict.fromkeys(
         ref
@@ -276,14 +150,30 @@ def _newly_hidden(view: ContainerView, forgettings: list[Withheld]) -> list[Hidd
         for ref in forgetting.hides
         if view.row(ref) is not None or ref == forgetting.item
     )
-    return [t.told(view, ref) for ref in hides if view.hidden(ref) is None]
+    return [ref for ref in hides if view.hidden(ref) is None]
+
+
+def _batch(command: q.Forget, view: ContainerView, forgettings: list[Withheld]) -> str:
+    """What stands for the request and all that would go, words included; under the container's
+    key, so that it tells nothing of them."""
+    asked = msgspec.structs.replace(
+        command, batch=None, dry_run=None, reason=None, key=None, unless_after=None
+    )
+    going = [
+        (str(ref), t.text_of(view, ref)) for forgetting in forgettings for ref in forgetting.hides
+    ]
+    masks = [span for forgetting in forgettings for span in forgetting.masks]
+    digest = keyed_digest(
+        view.log.key(view.id), b"batch", *(_encode(part) for part in (asked, going, masks))
+    )
+    return digest.hex()
 
 
 def _note_chains(
     view: ContainerView, command: q.Forget, forgettings: list[Withheld], notes: list[str]
 ) -> None:
     """Say where more or less happened than an id alone suggests."""
-    for item, hides, _ in forgettings if command.ids else ():
+    for item, hides, _ in forgettings if command.ids or command.text is not None else ():
         if item.kind is Kind.FACT and len(hides) > 1:
             current = view.current(FactId(item.id))
             newest = "" if current is None else f", the current one being {_fact(current.id)}"
@@ -308,7 +198,8 @@ def _note_twins(
     """Say what else holds the same words, which a search shows as one hit with what was named."""
     gone = {ref for forgetting in forgettings for ref in (forgetting.item, *forgetting.hides)}
     when = present(view, deciding.now_us)
-    for item, _, _ in forgettings[:_TWINS_LOOKED_FOR] if command.ids else ():
+    named = command.ids or command.text is not None
+    for item, _, _ in forgettings[:_TWINS_LOOKED_FOR] if named else ():
         row = view.fact(item.id) if item.kind is Kind.FACT else view.message(item.id)
         text = None if row is None or item.kind is Kind.DOCUMENT else view.text(row.state.text)
         if not text:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from rewound.eventlog.errors import InvalidInput
 from rewound.eventlog.events import FactKind
 from rewound.eventlog.ids import Ref
+from rewound.eventlog.instants import Instant, parse_instant, show_us
 from rewound.memory import requests as q
 from rewound.memory.deciding import Deciding, Plan, decides
 from rewound.memory.drafting import Drafting, check_one_fact, decide_each, item
+from rewound.memory.durations import parse_duration
 from rewound.memory.identity import FactContent, caller_digest
 from rewound.memory.replies import Item
 from rewound.memory.sent_documents import Documents
 from rewound.memory.sent_facts import Change, Facts, Version
+
+_LAST_US = parse_instant("9999-12-31T23:59:59Z").at
 
 
 @decides(q.Remember)
@@ -34,7 +40,9 @@ def remember(command: q.Remember, deciding: Deciding) -> Plan:
 
 # --- notes
 
-_FACTS_ONLY = ("valid_from", "valid_to", "expires_at", "subject", "attribute", "value")
+_FACTS_ONLY = (
+    "valid_from", "valid_to", "expires_at", "forget_after", "subject", "attribute", "value",
+)  # fmt: skip
 
 
 def _note(new: q.NewFact) -> q.NewDocument:
@@ -64,10 +72,11 @@ def _take(drafting: Drafting, facts: Facts, new: q.NewFact) -> Item:
         drafting.note("a fact that has expired already is kept, but shown only for the past")
     if new.id is not None:
         return _upsert(drafting, facts, new, content)
-    digest = content.digest(drafting.key)
+    lasts_us = None if new.forget_after is None else parse_duration(new.forget_after)
+    digest = (content if lasts_us is None else _by_length(content, lasts_us)).digest(drafting.key)
     for ref in drafting.known(digest):
         version = facts.find(ref.id)
-        if version is None:
+        if version is None or (lasts_us is not None and _has_expired(version, drafting.now_us)):
             continue
         if version.ref == ref:
             return _see_again(drafting, facts, new, version)
@@ -113,6 +122,11 @@ def _upsert(drafting: Drafting, facts: Facts, new: q.NewFact, content: FactConte
 def _see_again(drafting: Drafting, facts: Facts, new: q.NewFact, version: Version) -> Item:
     drafting.touch(*version.refs())
     event = drafting.see_again(version.ref, version.at)
+    if new.forget_after is not None and new.id is None and version.expires_at is not None:
+        drafting.note(
+            f"{version.ref} is known already and still ends at {show_us(version.expires_at)}: "
+            "update its expires_at to keep it longer"
+        )
     drafting.edit_tags(version.ref, version.tags, new.tags)
     facts.tagged(version, version.tags | frozenset(new.tags))
     return item("seen again", version.ref, event, caller_id=new.id)
@@ -129,15 +143,37 @@ def _see_ended(drafting: Drafting, new: q.NewFact, ref: Ref, current: Version) -
     return item("seen again", ref, event, current=current.id)
 
 
-def _content(drafting: Drafting, new: q.NewFact) -> FactContent:
+def _by_length(content: FactContent, lasts_us: int) -> FactContent:
+    """What a fact is compared by that is to be forgotten after a while: by how long that is, since
+    the moment it comes to is another one each time."""
+    return msgspec.structs.replace(content, expires_at=-lasts_us)
+
+
+def _has_expired(version: Version, now_us: int) -> bool:
+    return version.expires_at is not None and version.expires_at <= now_us
+
+
+def _expiry(drafting: Drafting, new: q.NewFact, said_at: Instant | None) -> int | None:
+    """From when on it is not shown, in µs. Raises InvalidInput."""
     expires = drafting.time(new.expires_at, "expires_at")
+    if new.forget_after is None:
+        return None if expires is None else expires.at
+    start = drafting.now_us if said_at is None else said_at.at
+    end = start + parse_duration(new.forget_after, "forget_after")
+    if end > _LAST_US:
+        raise InvalidInput("forget_after lies beyond the year 9999", field="forget_after")
+    return end
+
+
+def _content(drafting: Drafting, new: q.NewFact) -> FactContent:
+    said_at = drafting.time(new.said_at, "said_at")
     return FactContent(
         text=new.text,
         kind=FactKind[new.kind.upper()],
-        said_at=drafting.time(new.said_at, "said_at"),
+        said_at=said_at,
         valid_from=drafting.time(new.valid_from, "valid_from"),
         valid_to=drafting.time(new.valid_to, "valid_to"),
-        expires_at=None if expires is None else expires.at,
+        expires_at=_expiry(drafting, new, said_at),
         subject=new.subject,
         attribute=new.attribute,
         value=new.value,

@@ -17,6 +17,7 @@ from rewound.memory import targets as t
 from rewound.memory.decide_forget import forgot
 from rewound.memory.deciding import Deciding, Plan, decides
 from rewound.memory.replies import Forgot
+from rewound.memory.settling import repeat_again
 from rewound.memory.withholding import lineage
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def restore(command: q.Restore, deciding: Deciding) -> Plan:
         items = [t.told(now, ref) for ref in back if now.row(ref) is not None]
         return forgot(after, recorded, items, _notes(now, shows, back))
 
-    return Plan(drafts, reply)
+    return Plan(drafts, reply, aftermath=repeat_again)
 
 
 def _notes(view: ContainerView, shows: dict[Ref, None], back: list[Ref]) -> list[str]:

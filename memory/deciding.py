@@ -12,19 +12,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from rewound.eventlog.bodies import keyed_digest
 from rewound.eventlog.envelope import PERSON, Actor
 from rewound.eventlog.errors import NotFound
-from rewound.eventlog.ids import STORE, ContainerId, EventId, IdSource, Ref
+from rewound.eventlog.ids import STORE, ContainerId, EventId, FactId, GroupId, IdSource, Ref
 from rewound.eventlog.log import Draft, Reader, Recorded, Writer
 from rewound.memory import requests as q
 from rewound.memory.replies import Reply
 
 if TYPE_CHECKING:
+    from rewound.llm.judging import Evidence
+    from rewound.llm.policy import Ruling
     from rewound.projections.fold import Folded
     from rewound.projections.memos import Memo
+    from rewound.projections.vectors import Query
     from rewound.projections.views import ViewWriter
 
 
@@ -40,6 +43,36 @@ class Record:
     container: str | ContainerId
     drafts: Sequence[Draft]
     causes: tuple[EventId, ...] = ()
+    group: GroupId | None = None
+    again: bool = False
+    """What it was drawn from has been read before, and is read anew on purpose."""
+
+
+class Ruled(NamedTuple):
+    """What was found of a new fact and an older one."""
+
+    old: FactId
+    ruling: Ruling
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """A new fact was compared with older ones. Never comes from outside.
+
+    What follows is decided against the open views. `again` replaces an earlier verdict; `causes`
+    are besides the event that states the fact, `group` and `event_id` as in a draft.
+    """
+
+    container: ContainerId
+    fact: FactId
+    pairs: Sequence[Ruled]
+    judge: str
+    policy: EventId | None = None
+    again: bool = False
+    causes: tuple[EventId, ...] = ()
+    group: GroupId | None = None
+    event_id: EventId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +85,14 @@ class Memoise:
     container: ContainerId
     model: str
     memos: Sequence[tuple[Ref, Memo]]
+
+
+class Likeness(NamedTuple):
+    """What a command that chooses by meaning is decided with: the vector of what it names, or why
+    words alone choose."""
+
+    query: Query | None
+    why_not: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +112,8 @@ class Deciding:
     container: ContainerId | None
     actor: Actor = PERSON
     extractor: str | None = None
+    likeness: Likeness | None = None
+    """For a command that chooses by meaning, what it means."""
     folded: tuple[Folded, ...] = ()
     """What the folds of this command did; set when the aftermath and the reply are asked for."""
     erased: int = 0
@@ -119,6 +162,7 @@ MODULES = (
     "decide_documents",
     "decide_erase",
     "decide_forget",
+    "decide_label",
     "decide_messages",
     "decide_remember",
     "decide_restore",

@@ -14,7 +14,7 @@ from rewound.eventlog.bodies import Body, BodyWriter, Place
 from rewound.eventlog.ids import EventId, FactId, IdSource, Kind, Ref
 from rewound.eventlog.instants import Instant
 from rewound.eventlog.log import Draft
-from rewound.llm.extraction import Drawn, ExtractionFailed
+from rewound.llm.extraction import Doubted, Drawn, ExtractionFailed
 from rewound.memory.fields import FACT_CHARS_MAX
 from rewound.memory.sources import BLACK, Key, Known, Piece, Source, key_of
 
@@ -55,9 +55,11 @@ class _Scribe:
         self._extractor = extractor
         self._ids = ids
         self._statements: dict[Key, _Statement] = {}
+        self._doubted: set[Place] = set()
 
     def read(self, by_place: dict[Place, Sequence[Drawn]]) -> None:
         """Gather each statement with all places that make it: it stands as long as one does."""
+        self._doubted = {at for at, drawn in by_place.items() if isinstance(drawn, Doubted)}
         for piece in self._source.pieces:
             for each in by_place.get(piece.place, ()):
                 _check(each, piece)
@@ -73,10 +75,11 @@ class _Scribe:
         facts = tuple(dict.fromkeys(fact for fact in stated if fact is not None))
         places = tuple(piece.place for piece in pieces)
         why = e.Why.DONE if facts else _why_none(pieces)
+        suspect = not self._doubted.isdisjoint(places)
 
         def finished(bodies: BodyWriter) -> e.Event:
             extractor = bodies.piece(self._extractor)
-            return e.ExtractionFinished(self._source.ref, extractor, facts, places, why)
+            return e.ExtractionFinished(self._source.ref, extractor, facts, places, why, suspect)
 
         self._add(finished, cause)
 
@@ -84,7 +87,7 @@ class _Scribe:
         """The fact, new or known; None when it is not to come again."""
         each, spans, cause = statement.drawn, statement.spans, statement.cause
         known = self._known(statement)
-        if known is None:
+        if known is None or (known.over and not known.settled and self._is_new(known, spans)):
             fact = FactId(self._ids.new())
             self._add(lambda bodies: self._extracted(bodies, fact, each, spans), cause)
             return fact
@@ -95,6 +98,10 @@ class _Scribe:
         if new or known.ended or not known.there:
             self._add(lambda _: e.SeenAgain(Ref(Kind.FACT, known.fact), known.at, new), cause)
         return known.fact
+
+    def _is_new(self, known: Known, spans: Sequence[e.Span]) -> bool:
+        """Whether it is said in a text that it was not drawn from before."""
+        return any(span.place not in known.places for span in spans)
 
     def _known(self, statement: _Statement) -> Known | None:
         each = statement.drawn
@@ -117,7 +124,8 @@ class _Scribe:
             entities=bodies.value(list(each.entities)),
         )
         confidence = min(1000, max(0, each.confidence))
-        return e.FactExtracted(fact, statement, tuple(sorted(spans)), confidence=confidence)
+        tags = bodies.value(list(self._source.tags))
+        return e.FactExtracted(fact, statement, tuple(sorted(spans)), tags, confidence)
 
     def _begun(self, each: Drawn) -> Instant:
         """A state without a date begins when it was said; one that was over by then, no later."""

@@ -37,6 +37,7 @@ from rewound.projections.tokens import clear_cache
 
 if TYPE_CHECKING:
     from rewound.llm.embedding import Embedder
+    from rewound.memory.models import Models
     from rewound.memory.workers import Workers
     from rewound.projections.views import ViewReader, Views
 
@@ -101,6 +102,10 @@ class Engine:
         self._closed = False
         self.workers: Workers | None = None
         """What works through what is pending, where there is such a thing."""
+        self.models: Models | None = None
+        """What to go over the past again with."""
+        self.judge: str | None = None
+        """What compares facts with those before them, where something does."""
         self._writer = GroupWriter(
             log, self.views, clock=clock, ids=ids, sequence=sequence, upkeep=upkeep
         )
@@ -123,7 +128,8 @@ class Engine:
         if isinstance(request, q.Write | q.Read):
             self._asked_at = time.monotonic()
         if isinstance(request, q.Write):
-            done = self._put(Job(request, actor), WAIT_S if timeout_s is None else timeout_s)
+            patience_s = WAIT_S if timeout_s is None else timeout_s
+            done = self._put(self._job(request, actor, patience_s), patience_s)
             reply = _wait(done, timeout_s).reply
         elif isinstance(request, q.Read):
             reply = self._read(request, WAIT_S if timeout_s is None else timeout_s)
@@ -136,7 +142,8 @@ class Engine:
     ) -> Future[Reply]:
         """A write whose reply is waited for elsewhere (an event loop).
 
-        Raises RewoundError; StoreBusy when there is no place in the queue for `timeout_s`.
+        Raises RewoundError; StoreBusy when there is no place in the queue for `timeout_s`. One that
+        chooses by meaning asks the embedder first, and blocks that long.
         """
         self._check_alive()
         sifted, refused = sift(request)
@@ -151,7 +158,7 @@ class Engine:
                 waiting.set_result(merged(done.result().reply, refused))
 
         self._asked_at = time.monotonic()
-        job = Job(sifted, actor)
+        job = self._job(sifted, actor, WAIT_S)
         self._put(job, timeout_s)
         job.done.add_done_callback(tell)
         return waiting
@@ -175,7 +182,9 @@ class Engine:
         """Seconds since anybody last asked for something: background work waits for a pause."""
         return time.monotonic() - self._asked_at
 
-    def submit_record(self, record: deciding.Record, *, actor: Actor = WORKER) -> Future[Applied]:
+    def submit_record(
+        self, record: deciding.Record | deciding.Judge, *, actor: Actor = WORKER
+    ) -> Future[Applied]:
         """The same, to be waited for later: so that several make one group of commits."""
         self._check_alive()
         return self._put(Job(record, actor), WAIT_S)
@@ -243,6 +252,19 @@ class Engine:
             what = f"the container is at position {position}, not yet at {request.at_least}"
             # the snapshot is closed while we wait: a held one keeps freed pages from reuse
             progress.wait_past(sequence, until, what)
+
+    def _job(self, request: q.Write, actor: Actor, timeout_s: float) -> Job:
+        """A command on its way to the writer, with what it means where it chooses by meaning."""
+        if not isinstance(request, q.Forget) or request.similar is None:
+            return Job(request, actor)
+        meant = NOT_ASKED
+        while True:
+            with self.reading(timeout_s) as views:
+                container = deciding.container_named(views.log, request.container)
+                if not self.meaning.is_wanted(request, views, container, meant):
+                    likeness = self.meaning.likeness(request, views, container, meant)
+                    return Job(request, actor, likeness)
+            meant = self.meaning.asked(request)  # the snapshot is closed while the model works
 
     def _sizes(self) -> answering.Sizes:
         environment = getattr(self.log, "environment", None)  # a log in memory takes no disk

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from rewound.eventlog import events as e
-from rewound.eventlog.bodies import Body, Place
+from rewound.eventlog.bodies import Place
 from rewound.eventlog.ids import FactId, Kind, Ref
 from rewound.eventlog.log import Recorded
 from rewound.memory.carried import Carried, carried, owners
@@ -126,7 +126,7 @@ def _emptied(view: ContainerView, places: Collection[Place]) -> Iterator[Ref]:
 class Belongings(NamedTuple):
     """`bodies` go with the items, unless an event whose position is not in `of` needs them."""
 
-    bodies: dict[Place, Body]
+    bodies: dict[Place, Carried]
     of: set[int]
 
 
@@ -137,7 +137,7 @@ def belongings(view: ContainerView, gone: Erasure) -> Belongings:
     queries and reasons by which they were forgotten.
     """
     items = set(gone.items)
-    bodies: dict[Place, Body] = {}
+    bodies: dict[Place, Carried] = {}
     of: set[int] = set()
     for ref in dict.fromkeys((*gone.items, *gone.holes.values())):
         for recorded in view.about(ref):
@@ -147,7 +147,7 @@ def belongings(view: ContainerView, gone: Erasure) -> Belongings:
             derived = isinstance(recorded.event, _DERIVED)
             for carry in carried(recorded):
                 if (derived or not carry.wording) and carry.place not in gone.wordings:
-                    bodies[carry.place] = carry.body
+                    bodies[carry.place] = carry
     return Belongings(bodies, of)
 
 

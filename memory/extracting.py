@@ -10,6 +10,7 @@ refuse it; then it is looked at anew.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from rewound.eventlog import events as e
 from rewound.eventlog.errors import Conflict, NotFound
 from rewound.eventlog.ids import ContainerId, Ref
 from rewound.eventlog.log import Draft, Recorded
-from rewound.llm.extraction import ExtractionFailed, Extractor
+from rewound.llm.extraction import ExtractionFailed, Extractor, Paced
 from rewound.memory import drawing, sources
 from rewound.memory.applying import Applied
 from rewound.memory.backlog import Backlog, Entry
@@ -39,11 +40,18 @@ behind them at most: some 20 ms."""
 CHARS_MAX = 200_000
 """Characters read in one step; of a longer document the rest follows in the next."""
 
+STEP_S = 5.0
+"""A step begins no further source after so long: an extractor may be slow, and others wait."""
+
 TRIES_MAX = 5
 """After so many a source is parked: it is tried again when a person asks for it."""
 
 RETRY_S = (10.0, 6 * 3_600.0)
 """How long after the first failure it is tried again, and at most; four times longer each time."""
+
+AWAY_S = 3_600.0
+"""The same at most, while a model's server cannot be reached: that is no fault of the source, which
+is never parked for it."""
 
 _REFUSED_S = (1.0, 600.0)  # the same for what the writer refuses, from the second time on
 
@@ -71,23 +79,30 @@ class Extracting:
     def notice(self, recorded: Sequence[Recorded]) -> bool:
         return self._backlog.notice(recorded)
 
+    def close(self) -> None:
+        """Give up what is under way with a model elsewhere; called from any thread."""
+        if isinstance(self._extractor, Paced):
+            self._extractor.close()
+
     def step(self) -> float | None:
         engine = self._engine
         # Before the snapshot: what is noticed after it would not be found in it, and be dropped.
         batch = self._backlog.batch(SOURCES_MAX, engine.clock.now_us())
+        chars_max = self._chars_max() if batch else 0
         with engine.reading() as views:
             self._backlog.look(views)
-            read = self._read(views, batch)
+            read = self._read(views, batch, chars_max)
         if read:
             self._draw(read)
         return self._backlog.rest_s(engine.clock.now_us())
 
     # --- reading
 
-    def _read(self, views: ViewReader, batch: Sequence[Entry]) -> list[tuple[Entry, Source]]:
-        """What there is to read of them, as far as one step goes."""
+    def _read(
+        self, views: ViewReader, batch: Sequence[Entry], left: int
+    ) -> list[tuple[Entry, Source]]:
+        """What there is to read of them, as far as one step goes: `left` characters."""
         found: list[tuple[Entry, Source]] = []
-        left = CHARS_MAX
         for entry in batch:
             if left <= 0:
                 break
@@ -112,16 +127,25 @@ class Extracting:
             self._backlog.drop(entry)
         return source
 
+    def _chars_max(self) -> int:
+        extractor = self._ready()
+        return extractor.chars_max if isinstance(extractor, Paced) else CHARS_MAX
+
     # --- drawing
 
     def _draw(self, read: Sequence[tuple[Entry, Source]]) -> None:
         """Draw from each and record it; raises what keeps the store from recording anything."""
         extractor = self._ready()
         sent: list[tuple[Entry, Source, Future[Applied]]] = []
+        begun = time.monotonic()
         for entry, source in read:
             if self._engine.closing:
                 break  # what is left is found pending by the next owner
+            if sent and time.monotonic() - begun > STEP_S:
+                break  # what is left stays in the backlog
             drafts = self._drafts(extractor, source)
+            if self._engine.closing and isinstance(drafts[-1].event, e.ExtractionFailed):
+                break  # that it was given up is no failure of the source
             record = Record(source.container, tuple(drafts))
             sent.append((entry, source, self._engine.submit_record(record)))
         trouble: Exception | None = None
@@ -149,12 +173,13 @@ class Extracting:
     def _drafts(self, extractor: Extractor, source: Source) -> list[Draft]:
         """The events that tell what came of a source."""
         ids = self._engine.ids
+        why = e.Why.MALFORMED
         try:
             said = source.said()
             drawn = extractor.extract(said) if said else []
             return drawing.drafts(source, drawn, extractor.name, ids)
         except ExtractionFailed as failed:
-            detail = str(failed)
+            detail, why = str(failed), failed.why
         except Exception as error:
             # A mistake of ours about one text must not keep all others waiting. Its message may
             # quote the text, its type cannot.
@@ -165,17 +190,18 @@ class Extracting:
                 source,
                 extractor.name,
                 ids,
-                why=e.Why.MALFORMED,
+                why=why,
                 detail=detail,
-                retry_at=self._retry_at(source.attempts + 1),
+                retry_at=self._retry_at(source.attempts + 1, why),
             )
         ]
 
-    def _retry_at(self, attempt: int) -> int | None:
+    def _retry_at(self, attempt: int, why: e.Why) -> int | None:
         """µs; None when it has been tried often enough."""
-        if attempt >= TRIES_MAX:
+        away = why is e.Why.UNREACHABLE
+        if attempt >= TRIES_MAX and not away:
             return None
-        delay_s: float = min(RETRY_S[0] * 4 ** (attempt - 1), RETRY_S[1])
+        delay_s: float = min(RETRY_S[0] * 4 ** min(attempt - 1, 10), AWAY_S if away else RETRY_S[1])
         spread = 1 + self._engine.ids.salt()[0] / 1024  # so that what failed together parts
         return self._engine.clock.now_us() + round(delay_s * spread * 1_000_000)
 

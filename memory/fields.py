@@ -15,6 +15,7 @@ import msgspec
 from rewound.eventlog.errors import InvalidInput, RewoundError
 from rewound.eventlog.ids import Kind, parse, parse_any
 from rewound.eventlog.instants import parse_instant
+from rewound.memory.durations import parse_duration
 from rewound.memory.requests import Scope
 
 TEXT_BYTES_MAX = 32 * 1024 * 1024
@@ -173,6 +174,11 @@ tags = each(words(TAG_CHARS_MAX), TAGS_MAX)
 def time(value: Any, field: str) -> None:
     string(value, field)
     parse_instant(value, field=field)
+
+
+def duration(value: Any, field: str) -> None:
+    string(value, field)
+    parse_duration(value, field)
 
 
 def time_or_now(value: Any, field: str) -> None:

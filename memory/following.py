@@ -95,6 +95,10 @@ def _places(view: ContainerView, fact: FactId, document: Ref) -> set[Place]:
     return {span.place for span in spans if span.source == document}
 
 
+_WORK = "unjudged"
+"""The view of what a worker is still to do: no part of what is known."""
+
+
 def changes(
     view: ContainerView, touched: Iterable[Touched], withheld: Collection[Ref] = ()
 ) -> tuple[Change, ...]:
@@ -112,6 +116,8 @@ def changes(
 
 def _change(view: ContainerView, row: Touched, withheld: Collection[Ref]) -> Change | None:
     """None when a row differs in nothing that a person sees."""
+    if row.view == _WORK:
+        return None
     ref = Ref(Kind(row.key[0]), row.key[1:17])
     fields: tuple[str, ...] = ()
     if row.before is not None and row.after is not None:

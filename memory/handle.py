@@ -99,6 +99,7 @@ class Memory(Reading):
         valid_from: Time | None = None,
         valid_to: Time | None = None,
         expires_at: Time | None = None,
+        forget_after: str | None = None,
         subject: str | None = None,
         attribute: str | None = None,
         value: str | None = None,
@@ -115,16 +116,18 @@ class Memory(Reading):
             memory.remember([{"text": "Ana lives in Rome."}, {"text": "Ana is 31."}])
 
         `said_at` is when it was said, `valid_from` and `valid_to` bound when it is true, and from
-        `expires_at` on it is no longer shown. `id` is your own: sent again, the fact gets a new
-        version. Saying the same again adds no second fact. With `infer` the text is kept as a note,
-        and facts are derived from it. `key` makes a retry safe: the same key and request get the
-        same answer. Every reply has one item for each thing sent; in a list, what cannot be taken
-        is refused by itself (`status`, `field`, `message`), while a single one raises.
+        `expires_at` on it is no longer shown; `forget_after` ("30 days", "P30D") says instead how
+        long after it was said. `id` is your own: sent again, the fact gets a new version. Saying
+        the same again adds no second fact. With `infer` the text is kept as a note, and facts are
+        derived from it. `key` makes a retry safe: the same key and request get the same answer.
+        Every reply has one item for each thing sent; in a list, what cannot be taken is refused by
+        itself (`status`, `field`, `message`), while a single one raises.
         """
         own = {
             "kind": kind, "id": id, "said_at": said_at, "valid_from": valid_from,
-            "valid_to": valid_to, "expires_at": expires_at, "subject": subject,
-            "attribute": attribute, "value": value, "tags": tags, "metadata": metadata,
+            "valid_to": valid_to, "expires_at": expires_at, "forget_after": forget_after,
+            "subject": subject, "attribute": attribute, "value": value, "tags": tags,
+            "metadata": metadata,
         }  # fmt: skip
         facts, refused = items_of(q.NewFact, "fact", fact, own)
         more = {"facts": facts, "infer": infer}
@@ -244,25 +247,38 @@ class Memory(Reading):
         self,
         ids: Several = None,
         *,
+        text: str | None = None,
         query: str | None = None,
-        limit: int = 100,
+        similar: str | None = None,
+        batch: str | None = None,
+        limit: int | None = None,
         reason: str | None = None,
-        dry_run: bool = False,
+        dry_run: bool | None = None,
         key: str | None = None,
         unless_after: int | None = None,
         **which: Unpack[Which],
     ) -> r.Forgot:
-        """Hide items until they are restored: by id, by conditions, or by what a query finds.
+        """Hide items until they are restored: by id, by their very text, by conditions, by what a
+        query finds, or by what is similar in meaning.
 
             memory.forget("fact_01j…")
+            memory.forget(text="Nina lives in Oslo.")
             memory.forget(source="chat-7", dry_run=True).count
             memory.forget(query="old address", limit=5)
 
+        What is `similar` is only told, with scores and a `batch`; with that and `dry_run=False` it
+        is done, unless something else would go by now (`Stale`).
+
+            look = memory.forget(similar="where Nina lives")
+            memory.forget(similar="where Nina lives", batch=look.batch, dry_run=False)
+
         An event's id stands for all that it brought. Nothing named never means everything.
         """
+        chosen = (text, query, similar) != (None, None, None)
         more = {
-            "ids": many(ids, "ids"), "query": query, "limit": limit, "reason": reason,
-            "dry_run": dry_run, "filters": self._conditions(query, which),
+            "ids": many(ids, "ids"), "text": text, "query": query, "similar": similar,
+            "batch": batch, "limit": limit, "reason": reason, "dry_run": dry_run,
+            "filters": self._conditions(chosen, which),
         }  # fmt: skip
         return self._write(q.Forget, r.Forgot, more, which.get("scope"), key, unless_after)
 
@@ -305,6 +321,61 @@ class Memory(Reading):
         """
         more = {"id": id, "dry_run": dry_run, "cascade": cascade}
         return self._write(q.Undo, r.Undid, more, None, key, unless_after)
+
+    # --- judging
+
+    def label(
+        self,
+        fact: str | q.NewLabel | Mapping[str, Any] | Iterable[q.NewLabel | Mapping[str, Any]],
+        old: str | None = None,
+        outcome: q.OutcomeName | None = None,
+        *,
+        confirm: bool | None = None,
+        scope: ScopeLike = None,
+        key: str | None = None,
+        unless_after: int | None = None,
+    ) -> r.Labelled:
+        """Say how a fact relates to an earlier one that it was compared with; that holds from now
+        on, with all that follows from it.
+
+            memory.label(new_id, old_id, "updates")
+            for review in memory.reviews().reviews:
+                memory.label(review.fact, review.old, confirm=True)
+
+        With `confirm` what was found is right (in a review: what it leans to), or wrong. A list of
+        labels is given at once, and taken as a whole or not at all.
+        """
+        own = {"old": old, "outcome": outcome, "confirm": confirm}
+        labels, refused = items_of(q.NewLabel, "label", fact, own)
+        if refused:
+            first = refused[0]
+            where = f"labels[{first.number}]"
+            raise InvalidInput(f"{where}: {first.item.message}", field=first.item.field or where)
+        return self._write(q.Label, r.Labelled, {"labels": labels}, scope, key, unless_after)
+
+    def fit(self, *, dry_run: bool = False) -> r.Fitted:
+        """Fit the container's judging to the labels given, and judge anew what it judged.
+
+        A fit that does worse on labels that it did not see is not taken: the reply says so.
+        """
+        request = {"container": self._container, "dry_run": dry_run}
+        return self._answer(convert(q.Fit, request), r.Fitted)
+
+    def rejudge(
+        self,
+        *,
+        extractor: bool = False,
+        judge: bool = False,
+        since: As_of | None = None,
+        dry_run: bool = False,
+    ) -> r.Rejudged:
+        """Go over the past with the models that are set now: draw facts anew with `extractor`,
+        compare them anew with `judge` (that when neither is named). Undo takes it all back."""
+        request = {
+            "container": self._container, "extractor": extractor, "judge": judge,
+            "since": as_moment(since, "since"), "dry_run": dry_run,
+        }  # fmt: skip
+        return self._answer(convert(q.Rejudge, request), r.Rejudged)
 
     # --- looking after the store
 
@@ -359,13 +430,14 @@ class Memory(Reading):
 
     # --- inside
 
-    def _conditions(self, query: str | None, which: Mapping[str, Any]) -> q.Filters | None:
-        """What to forget by. The handle's own scope narrows it, but never stands for a condition:
-        else forgetting by an empty list of tags would mean all that is in the scope."""
+    def _conditions(self, chosen: bool, which: Mapping[str, Any]) -> q.Filters | None:
+        """What to forget by, or to narrow by what is `chosen` otherwise. The handle's own scope
+        narrows it, but never stands for a condition: else forgetting by an empty list of tags
+        would mean all that is in the scope."""
         given = {name: value for name, value in which.items() if value is not None}
         if given and self._filters(given, q.Scope()) == q.Filters():
             return q.Filters()  # refused by its check, in one place for all doors
-        if given or (query is not None and self._scope != q.Scope()):
+        if given or (chosen and self._scope != q.Scope()):
             return self._filters(given, self._scope)
         return None
 

@@ -114,6 +114,11 @@ def check_item(item: Any, *, infer: bool) -> None:
         f.statement(getattr(item, name), name)
     if isinstance(item, q.NewFact):
         _check_order(item)
+        if item.forget_after is not None and item.expires_at is not None:
+            raise InvalidInput(
+                "forget_after and expires_at say the same in two ways: give one of them",
+                field="forget_after",
+            )
 
 
 def refusal_of(noun: str, error: InvalidInput, caller_id: Any = None) -> Item:
@@ -156,10 +161,41 @@ def _check_forget(forget: q.Forget) -> None:
             "or times",
             field="filters",
         )
-    if forget.ids and (forget.filters is not None or forget.query is not None):
-        raise InvalidInput("give ids, or else filters and a query, not both", field="ids")
-    if not forget.ids and forget.filters is None and forget.query is None:
-        raise InvalidInput("nothing named: give ids, filters or a query", field="ids")
+    given = [name for name in _CHOOSING if getattr(forget, name) not in (None, ())]
+    if len(given) > 1:
+        raise InvalidInput(
+            f"{' and '.join(given)} cannot be given together: choose by one of them", field=given[1]
+        )
+    if forget.ids and forget.filters is not None:
+        raise InvalidInput("give ids, or else filters, not both", field="ids")
+    if not given and forget.filters is None:
+        raise InvalidInput(f"nothing named: give {f.either((*_CHOOSING, 'filters'))}", field="ids")
+    if forget.similar is not None:
+        _check_similar(forget)
+    elif forget.batch is not None:
+        raise InvalidInput(
+            "batch belongs to similar: it is what a look at similar items answered", field="batch"
+        )
+
+
+_CHOOSING = ("ids", "text", "query", "similar")
+"""Fields by which a forgetting chooses, one at a time; filters alone do too."""
+
+
+def _check_similar(forget: q.Forget) -> None:
+    """What is alike in meaning is a guess: it is looked at before it is done."""
+    if forget.limit is not None and forget.limit > q.SIMILAR_MAX:
+        raise InvalidInput(
+            f"limit is {forget.limit:,}, but what is similar is forgotten up to {q.SIMILAR_MAX} at "
+            "a time",
+            field="limit",
+        )
+    if forget.dry_run is False and forget.batch is None:
+        raise InvalidInput(
+            "what is similar is looked at first: ask without dry_run, then again with dry_run "
+            "false and the batch of that answer",
+            field="batch",
+        )
 
 
 def merged(reply: W, refused: list[Refusal]) -> W:

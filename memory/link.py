@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
 WAIT_S = 30.0
 FACTS = "drawing facts"
-"""The duty that `settle` waits for (`extracting.py`, which a mere client does not import)."""
+VERDICTS = "judging facts"
+"""The duties that `settle` waits for (in modules that a mere client does not import)."""
 
 _PAUSE_S = (0.005, 0.1)  # between two tries to find an owner: at first, and at most
 _GREETING_S = 5.0  # an owner that lives says hello at once
@@ -146,13 +147,14 @@ class Link:
                 tries.pause()
 
     def settle(self, timeout_s: float) -> bool:
-        """Wait until facts are drawn from all that was sent, while this process owns the store.
+        """Wait until facts are drawn from all that was sent and compared with those before them,
+        while this process owns the store.
 
         False when they are not by then. With an owner elsewhere nothing is waited for: it goes on
         by itself.
         """
         store = self._store if self._pid == os.getpid() else None
-        return store is None or store.workers.run_until_idle(timeout_s, only=FACTS)
+        return store is None or store.workers.run_until_idle(timeout_s, only=(FACTS, VERDICTS))
 
     @property
     def owns(self) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rewound.llm.embedding import Embedder, EmbeddingFailed, Vectors, checked
 from rewound.memory import requests as q
+from rewound.memory.deciding import Likeness
 
 if TYPE_CHECKING:
     from rewound.eventlog.ids import ContainerId
@@ -37,6 +38,16 @@ class Meant(NamedTuple):
 
 
 NOT_ASKED = Meant(False, None)
+
+
+def _query_of(request: q.Request) -> str | None:
+    """The text of a request whose meaning is looked for."""
+    match request:
+        case q.Search() | q.Context():
+            return request.query
+        case q.Forget():
+            return request.similar
+    return None
 
 
 class Meaning:
@@ -88,26 +99,36 @@ class Meaning:
     # --- of a question
 
     def is_wanted(
-        self, request: q.Read, views: ViewReader, container: ContainerId | None, meant: Meant
+        self, request: q.Request, views: ViewReader, container: ContainerId | None, meant: Meant
     ) -> bool:
         """Whether the question has a query whose vector is still to be made, for there is
         something to compare it with."""
-        if meant.was_asked or container is None or not isinstance(request, q.Search | q.Context):
+        if meant.was_asked or container is None or _query_of(request) is None:
             return False
         embeddings = views.index.embeddings
         if not self.model or embeddings.model != self.model:
             return False
         return embeddings.store.head(views.txn, container)[0] > 0
 
-    def asked(self, request: q.Read) -> Meant:
-        assert isinstance(request, q.Search | q.Context)
-        return Meant(True, self.of(request.query))
+    def asked(self, request: q.Request) -> Meant:
+        query = _query_of(request)
+        assert query is not None, "only what has a query is asked for"
+        return Meant(True, self.of(query))
+
+    def likeness(
+        self, request: q.Request, views: ViewReader, container: ContainerId | None, meant: Meant
+    ) -> Likeness:
+        """The same for a command, which says in any case why words alone choose."""
+        why_not = self.why_not(request, views, container, meant)
+        if why_not is None and not self.model:
+            why_not = "chosen by words alone, since no embedder is set"
+        return Likeness(meant.query, why_not or "chosen by words alone: nothing has a vector yet")
 
     def why_not(
-        self, request: q.Read, views: ViewReader, container: ContainerId | None, meant: Meant
+        self, request: q.Request, views: ViewReader, container: ContainerId | None, meant: Meant
     ) -> str | None:
         """Why words alone answer, where an embedder is set and there is something to compare."""
-        if not isinstance(request, q.Search | q.Context) or container is None:
+        if _query_of(request) is None or container is None:
             return None
         kept = views.index.embeddings.model
         if kept and self.model and kept != self.model:

@@ -155,6 +155,45 @@ class Reading:
         more = {"start": as_moment(start, "start"), "end": as_moment(end, "end")}
         return self._asked(q.Diff, r.Differences, more, when)
 
+    def why(self, id: str, **when: Unpack[When]) -> r.Explained:  # noqa: A002
+        """Why a fact is believed: its sources' own words, its versions, what it was compared with
+        and how that came out, and every step with the command that takes it back."""
+        return self._asked(q.Why, r.Explained, {"id": id}, when)
+
+    def reviews(
+        self, *, limit: int = 100, cursor: str | None = None, **when: Unpack[When]
+    ) -> r.ReviewList:
+        """Pairs of facts that were not decided, a page at a time: `Memory.label` decides them."""
+        return self._asked(q.Reviews, r.ReviewList, {"limit": limit, "cursor": cursor}, when)
+
+    def timeline(
+        self,
+        subject: str,
+        attribute: str | None = None,
+        *,
+        limit: int = 200,
+        **when: Unpack[When],
+    ) -> r.Chronicle:
+        """What held of a subject from when to when, and who says so; of one attribute or of all.
+
+        memory.timeline("Nina", "works at").lines[0].periods
+        """
+        more = {"subject": subject, "attribute": attribute, "limit": limit}
+        return self._asked(q.Timeline, r.Chronicle, more, when)
+
+    def graph(
+        self,
+        entity: str,
+        *,
+        to: str | None = None,
+        depth: int = 1,
+        limit: int = 100,
+        **when: Unpack[When],
+    ) -> r.Network:
+        """What is around an entity, up to `depth` steps away; `to` asks for the shortest path."""
+        more = {"entity": entity, "to": to, "depth": depth, "limit": limit}
+        return self._asked(q.Graph, r.Network, more, when)
+
     def stats(self, *, store: bool = False, **when: Unpack[When]) -> r.Figures:
         """Figures of the container, or of the whole `store`."""
         return self._asked(q.Stats, r.Figures, {"store": store}, when)

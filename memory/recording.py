@@ -33,7 +33,7 @@ def decide_record(record: Record, deciding: Deciding) -> Plan:
         if cause not in fresh:
             _check_cause(deciding, view, home, cause)
     for draft in drafts:
-        _check_draft(view, draft, stated)
+        _check_draft(view, draft, stated, again=record.again)
     return Plan(drafts)
 
 
@@ -51,7 +51,7 @@ def _check_cause(
         )
 
 
-def _check_draft(view: ContainerView, draft: Draft, stated: set[Ref]) -> None:
+def _check_draft(view: ContainerView, draft: Draft, stated: set[Ref], *, again: bool) -> None:
     """Check what an event was drawn from, but for items that the same record states."""
     event = draft.event
     seen: tuple[Ref, ...] = ()
@@ -68,7 +68,8 @@ def _check_draft(view: ContainerView, draft: Draft, stated: set[Ref]) -> None:
         seen = (event.source,)
         if event.source not in stated:
             _check_shown(view, event.source)
-            _check_job(view, event)
+            if not again:
+                _check_job(view, event)
     elif isinstance(event, _SHOWN_FACTS):
         seen = tuple(ref for ref in event.refers() if ref.kind is Kind.FACT)
     for ref in seen:

@@ -8,14 +8,32 @@ from typing import Any, Literal
 
 import msgspec
 
-
-class Reply(msgspec.Struct, frozen=True, kw_only=True, tag_field="reply", tag=True):
-    """Base of all replies."""
-
-
-class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of what replies are made of."""
-
+from rewound.memory.judged_replies import AttributeLine as AttributeLine
+from rewound.memory.judged_replies import Chronicle as Chronicle
+from rewound.memory.judged_replies import Edge as Edge
+from rewound.memory.judged_replies import Explained as Explained
+from rewound.memory.judged_replies import Fitted as Fitted
+from rewound.memory.judged_replies import Flip as Flip
+from rewound.memory.judged_replies import Labelled as Labelled
+from rewound.memory.judged_replies import LabelView as LabelView
+from rewound.memory.judged_replies import Network as Network
+from rewound.memory.judged_replies import Node as Node
+from rewound.memory.judged_replies import PairView as PairView
+from rewound.memory.judged_replies import Period as Period
+from rewound.memory.judged_replies import Quote as Quote
+from rewound.memory.judged_replies import Rejudged as Rejudged
+from rewound.memory.judged_replies import Review as Review
+from rewound.memory.judged_replies import ReviewList as ReviewList
+from rewound.memory.judged_replies import Step as Step
+from rewound.memory.judged_replies import VerdictView as VerdictView
+from rewound.memory.reply_parts import Change as Change
+from rewound.memory.reply_parts import Hidden as Hidden
+from rewound.memory.reply_parts import Moment as Moment
+from rewound.memory.reply_parts import Part as Part
+from rewound.memory.reply_parts import Reply as Reply
+from rewound.memory.reply_parts import Source as Source
+from rewound.memory.reply_parts import Standing as Standing
+from rewound.memory.reply_parts import View as View
 
 # --- writing
 
@@ -52,16 +70,10 @@ class Written(Reply, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-class Hidden(Part, frozen=True, kw_only=True):
-    """One item that a forgetting hides, a restoring shows, or an erasing destroys."""
-
-    id: str
-    kind: str
-    text: str | None = None
-
-
 class Forgot(Reply, frozen=True, kw_only=True):
-    """Also the answer to restore. `events` are what can be undone; `count` is of `items`."""
+    """Also the answer to restore. `events` are what can be undone; `count` is of `items`.
+
+    `batch` stands for exactly what a look at similar items told: doing it takes it."""
 
     container: str
     group: str | None
@@ -71,6 +83,7 @@ class Forgot(Reply, frozen=True, kw_only=True):
     count: int
     masked: int = 0
     """Spans of source text blacked out (or shown again)."""
+    batch: str | None = None
     dry_run: bool = False
     notes: tuple[str, ...] = ()
 
@@ -87,17 +100,6 @@ class Erased(Reply, frozen=True, kw_only=True):
     compaction: Literal["none", "pending", "done"] = "none"
     dry_run: bool = False
     notes: tuple[str, ...] = ()
-
-
-class Change(Part, frozen=True, kw_only=True):
-    """One row of a view before and after: what an undo does, or what a diff found."""
-
-    view: str
-    id: str
-    change: Literal["appears", "disappears", "changes"]
-    text: str | None = None
-    fields: tuple[str, ...] = ()
-    """Names of what changed."""
 
 
 class Undid(Reply, frozen=True, kw_only=True):
@@ -118,71 +120,6 @@ class Undid(Reply, frozen=True, kw_only=True):
 # --- reading
 
 
-class Source(Part, frozen=True, kw_only=True, omit_defaults=True):
-    """Where a text came from. `start` and `end` are characters of the document or message."""
-
-    id: str
-    kind: str
-    caller_id: str | None = None
-    title: str | None = None
-    address: str | None = None
-    conversation: str | None = None
-    role: str | None = None
-    speaker: str | None = None
-    time: str | None = None
-    start: int | None = None
-    end: int | None = None
-
-
-class Standing(Part, frozen=True, kw_only=True, omit_defaults=True):
-    """Whether a fact holds: `current`, `upcoming` (it begins at `at`), `superseded` (ended by
-    another), `corrected` (was wrong), `ended` (its time is over), `expired`, `forgotten`.
-
-    A current one with `by` holds until `at`, when that takes its place. An ended or forgotten one
-    names in `by` the event that brought it about, if it was one."""
-
-    state: str
-    by: str | None = None
-    at: str | None = None
-
-
-class View(Part, frozen=True, kw_only=True, omit_defaults=True):
-    """An item as it stands at the moment asked for."""
-
-    id: str
-    kind: str
-    text: str
-    fact_kind: str | None = None
-    standing: Standing | None = None
-    root: str | None = None
-    current: str | None = None
-    supersedes: tuple[str, ...] = ()
-    valid_from: str | None = None
-    valid_to: str | None = None
-    expires_at: str | None = None
-    said_at: str | None = None
-    recorded_at: str | None = None
-    subject: str | None = None
-    attribute: str | None = None
-    value: str | None = None
-    title: str | None = None
-    address: str | None = None
-    media: str | None = None
-    conversation: str | None = None
-    role: str | None = None
-    speaker: str | None = None
-    caller_id: str | None = None
-    tags: tuple[str, ...] = ()
-    metadata: dict[str, Any] = {}
-    scope: dict[str, str] = {}
-    sources: tuple[Source, ...] = ()
-    status: str | None = None
-    """For a document or message: `ready`, `pending`, `failed`, `parked` (deriving of facts)."""
-    status_note: str | None = None
-    event: str | None = None
-    """The event that brought it."""
-
-
 class Hit(Part, frozen=True, kw_only=True, omit_defaults=True):
     """`also` holds ids of near-duplicates that this hit stands for."""
 
@@ -196,18 +133,8 @@ class Hit(Part, frozen=True, kw_only=True, omit_defaults=True):
     valid_from: str | None = None
     valid_to: str | None = None
     tags: tuple[str, ...] = ()
-    metadata: dict[str, Any] = {}
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
     also: tuple[str, ...] = ()
-
-
-class Moment(Part, frozen=True, kw_only=True, omit_defaults=True):
-    """The moment a read was answered for."""
-
-    position: int
-    as_of: str | None = None
-    valid_at: str | None = None
-    zone: str | None = None
-    """Named when a time without an offset was read in the container's zone."""
 
 
 class Found(Reply, frozen=True, kw_only=True):
@@ -215,7 +142,7 @@ class Found(Reply, frozen=True, kw_only=True):
     query: str
     hits: tuple[Hit, ...]
     moment: Moment
-    filters: dict[str, Any] = {}
+    filters: dict[str, Any] = msgspec.field(default_factory=dict)
     unembedded: int = 0
     """How many of what could be found have no vector yet: by words they are."""
     notes: tuple[str, ...] = ()
@@ -269,8 +196,8 @@ class EventView(Part, frozen=True, kw_only=True, omit_defaults=True):
     actor: str = "person"
     causes: tuple[str, ...] = ()
     items: tuple[str, ...] = ()
-    texts: dict[str, Any] = {}
-    data: dict[str, Any] = {}
+    texts: dict[str, Any] = msgspec.field(default_factory=dict)
+    data: dict[str, Any] = msgspec.field(default_factory=dict)
     undone_by: str | None = None
     withheld: str | None = None
 
@@ -325,6 +252,8 @@ class JobList(Reply, frozen=True, kw_only=True):
     moment: Moment
     unembedded: int = 0
     """Texts that still wait for their vectors."""
+    unjudged: int = 0
+    """Facts that still wait to be compared with those before them."""
     notes: tuple[str, ...] = ()
 
 
@@ -334,7 +263,7 @@ class ContainerInfo(Part, frozen=True, kw_only=True, omit_defaults=True):
     zone: str
     position: int
     head: str
-    counts: dict[str, int] = {}
+    counts: dict[str, int] = msgspec.field(default_factory=dict)
     """documents, messages, passages, facts (current), versions, forgotten, pending."""
     last_recorded_at: str | None = None
 
@@ -405,6 +334,10 @@ class Working(Reply, frozen=True, kw_only=True):
     parked: int
     unembedded: int
     """Texts that wait for their vectors."""
+    judge: str | None = None
+    """What compares facts with those before them, null when nothing does."""
+    unjudged: int = 0
+    """Facts that wait to be compared."""
     notes: tuple[str, ...] = ()
 
 
@@ -448,6 +381,13 @@ AnyReply = (
     | Told
     | Versions
     | Differences
+    | Explained
+    | ReviewList
+    | Labelled
+    | Fitted
+    | Rejudged
+    | Chronicle
+    | Network
     | JobList
     | ContainerList
     | Figures

@@ -81,7 +81,11 @@ class Read(Request, frozen=True, kw_only=True, tag=True):
 class NewFact(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """A statement to be remembered word for word."""
+    """A statement to be remembered word for word.
+
+    From `expires_at` on it is no longer shown; `forget_after` (`30 days`, `P30D`) says instead how
+    long after it was said.
+    """
 
     text: str
     kind: FactKindName = "fact"
@@ -90,6 +94,7 @@ class NewFact(
     valid_from: str | None = None
     valid_to: str | None = None
     expires_at: str | None = None
+    forget_after: str | None = None
     subject: str | None = None
     attribute: str | None = None
     value: str | None = None
@@ -165,16 +170,39 @@ class Update(Write, frozen=True, kw_only=True, tag=True):
     remove_tags: tuple[str, ...] = ()
 
 
+QUERY_LIMIT = 100
+SIMILAR_LIMIT = 20
+SIMILAR_MAX = 100
+
+
 class Forget(Write, frozen=True, kw_only=True, tag=True):
-    """`ids` of facts, documents, messages or events (all that the event brought in); or `filters`
-    (never empty), or a `query`, whose hits are forgotten up to `limit`."""
+    """Choose by one of: `ids` of facts, documents, messages or events (all that the event brought
+    in), the very `text` of items, a `query`, what is `similar` in meaning, or `filters` alone
+    (never empty); filters narrow the others but for ids.
+
+    `limit` bounds the hits of a query (default 100) and what is similar (default 20, at most 100).
+    What is similar is only told unless `dry_run` is false, and that takes the `batch` of the
+    telling: it is refused as stale when it would forget anything else than was told.
+    """
 
     ids: tuple[str, ...] = ()
     filters: Filters | None = None
     query: str | None = None
-    limit: int = 100
+    limit: int | None = None
     reason: str | None = None
-    dry_run: bool = False
+    dry_run: bool | None = None
+    text: str | None = None
+    similar: str | None = None
+    batch: str | None = None
+
+
+def only_tells(request: Request) -> bool:
+    """Whether a command only tells what it would do: a dry run, which of what is similar is the
+    rule."""
+    dry_run = getattr(request, "dry_run", False)
+    if dry_run is None:
+        return isinstance(request, Forget) and request.similar is not None
+    return bool(dry_run)
 
 
 class Restore(Write, frozen=True, kw_only=True, tag=True):
@@ -215,22 +243,51 @@ class Retry(Write, frozen=True, kw_only=True, tag=True):
     ids: tuple[str, ...] = ()
 
 
+OutcomeName = Literal["duplicate", "updates", "corrects", "extends", "distinct"]
+
+
+class NewLabel(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """A person's word on a judged pair: how `fact` relates to the earlier `old`.
+
+    Give `outcome`, or `confirm`: true for what was found (in a review: what it leans to), false for
+    the contrary, which is distinct; that of distinct needs an outcome.
+    """
+
+    fact: str
+    old: str
+    outcome: OutcomeName | None = None
+    confirm: bool | None = None
+
+
+class Label(Write, frozen=True, kw_only=True, tag=True):
+    """What a person says of judged pairs holds from now on, whatever a judge finds."""
+
+    labels: tuple[NewLabel, ...]
+
+
 # --- questions
 
 
 class Search(Read, frozen=True, kw_only=True, tag=True):
+    """With `read_times`, a time in the words of the query (last March, before I moved) narrows
+    facts to those that held then, ended ones too."""
+
     query: str
     limit: int = 10
     filters: Filters = Filters()
     include_superseded: bool = False
+    read_times: bool = True
 
 
 class Context(Read, frozen=True, kw_only=True, tag=True):
-    """`budget` in tokens (about four characters each)."""
+    """`budget` in tokens (about four characters each); `read_times` as in a search."""
 
     query: str
     budget: int = 1200
     filters: Filters = Filters()
+    read_times: bool = True
 
 
 class List(Read, frozen=True, kw_only=True, tag=True):
@@ -269,6 +326,37 @@ class Diff(Read, frozen=True, kw_only=True, tag=True):
 
     start: str
     end: str | None = None
+
+
+class Why(Read, frozen=True, kw_only=True, tag=True):
+    """Why a fact is believed: where it is from, what it was compared with, and how to take each
+    step back."""
+
+    id: str
+
+
+class Reviews(Read, frozen=True, kw_only=True, tag=True):
+    """Pairs of facts that were not decided and wait for a person's word (`Label`)."""
+
+    limit: int = 100
+    cursor: str | None = None
+
+
+class Timeline(Read, frozen=True, kw_only=True, tag=True):
+    """What held of a subject from when to when, for each attribute, or for the one named."""
+
+    subject: str
+    attribute: str | None = None
+    limit: int = 200
+
+
+class Graph(Read, frozen=True, kw_only=True, tag=True):
+    """What is around an entity, up to `depth` steps away; with `to` the shortest path to that."""
+
+    entity: str
+    to: str | None = None
+    depth: int = 1
+    limit: int = 100
 
 
 class Jobs(Read, frozen=True, kw_only=True, tag=True):
@@ -313,6 +401,23 @@ class Reembed(Request, frozen=True, kw_only=True, tag=True):
     """Make the vectors anew with the embedder that is set now; words find in the meantime."""
 
 
+class Fit(Request, frozen=True, kw_only=True, tag=True):
+    """Fit the container's judging policy to the labels given, and judge anew what it judged."""
+
+    dry_run: bool = False
+
+
+class Rejudge(Request, frozen=True, kw_only=True, tag=True):
+    """Go over the past again with what is set now: draw facts anew with `extractor`, judge them
+    anew with `judge` (that when neither is named); only what was recorded since `since`, a moment
+    as for `as_of`. All of it is one group, which undo takes back."""
+
+    extractor: bool = False
+    judge: bool = False
+    since: str | None = None
+    dry_run: bool = False
+
+
 class Replay(Request, frozen=True, kw_only=True, tag=True):
     """Build the store as it was at `at`, in the new folder `to` when given, and compare it with
     as-of reads of the live one when `verify`."""
@@ -342,7 +447,23 @@ Command = (
     | Configure
     | RemoveDocument
     | Retry
+    | Label
 )
-Question = Search | Context | List | Get | History | Events | Diff | Jobs | Containers | Stats
-StoreRequest = Verify | Rebuild | Reembed | Replay | Seal | AcceptClock | Workers
+Question = (
+    Search
+    | Context
+    | List
+    | Get
+    | History
+    | Events
+    | Diff
+    | Why
+    | Reviews
+    | Timeline
+    | Graph
+    | Jobs
+    | Containers
+    | Stats
+)
+StoreRequest = Verify | Rebuild | Reembed | Fit | Rejudge | Replay | Seal | AcceptClock | Workers
 AnyRequest = Command | Question | StoreRequest

@@ -82,6 +82,7 @@ def narrowed(
         until=until,
         superseded=superseded,
         forgotten=forgotten,
+        said_before=when.valid[1] if when.valid and when.moment.valid_at else None,
     )
     times = (filters.since, filters.until)
     return Narrowed(criteria, any(time is not None and not has_offset(time) for time in times))

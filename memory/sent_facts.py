@@ -11,6 +11,7 @@ from rewound.eventlog.bodies import Body, BodyWriter
 from rewound.eventlog.errors import InvalidInput
 from rewound.eventlog.ids import EventId, FactId, Kind, Ref
 from rewound.eventlog.instants import Instant, Precision
+from rewound.memory.describing import described
 from rewound.memory.drafting import Drafting
 from rewound.memory.identity import FactContent, Scope, normalised, same_value
 
@@ -210,9 +211,7 @@ class Facts:
         expires_at = change.expires_at
         if expires_at is None and (version.expires_at or 0) > self._drafting.now_us:
             expires_at = version.expires_at
-        value = change.value
-        if value is None and not change.rewords(version):
-            value = version.value
+        subject, attribute, value = self._about(version, change)
         return FactContent(
             text=change.text,
             kind=version.kind if change.kind is None else change.kind,
@@ -220,11 +219,25 @@ class Facts:
             valid_from=valid_from,
             valid_to=valid_to,
             expires_at=expires_at,
-            subject=version.subject if change.subject is None else change.subject,
-            attribute=version.attribute if change.attribute is None else change.attribute,
+            subject=subject,
+            attribute=attribute,
             value=value,
             metadata=version.metadata if change.metadata is None else change.metadata,
             scope=version.scope,
+        )
+
+    def _about(self, version: Version, change: Change) -> tuple[str | None, str | None, str | None]:
+        """Subject, attribute and value of the new version. What the old wording said by itself
+        goes with that; what a person said of it stays, but for the value of another wording."""
+        reworded = change.rewords(version)
+        held = (version.subject, version.attribute, version.value)
+        if reworded and held == described(version.text)[:3]:
+            held = (None, None, None)
+        subject, attribute, value = held
+        return (
+            subject if change.subject is None else change.subject,
+            attribute if change.attribute is None else change.attribute,
+            change.value if change.value is not None else None if reworded else value,
         )
 
     def tagged(self, version: Version, tags: frozenset[str]) -> None:
@@ -352,12 +365,21 @@ def _check_end(content: FactContent, now_us: int) -> None:
 
 
 def _statement(bodies: BodyWriter, content: FactContent) -> e.Statement:
+    """What a person says of it is about counts; else what its words say plainly."""
+    subject, attribute, value, entities = described(content.text)
+    if _says_about(content):
+        subject, attribute, value = content.subject, content.attribute, content.value
     return e.Statement(
         text=bodies.piece(content.text),
         kind=content.kind,
         valid_from=content.valid_from,
         valid_to=content.valid_to,
-        subject=bodies.text(content.subject),
-        attribute=bodies.text(content.attribute),
-        value=bodies.text(content.value),
+        subject=bodies.text(subject),
+        attribute=bodies.text(attribute),
+        value=bodies.text(value),
+        entities=bodies.value(entities),
     )
+
+
+def _says_about(content: FactContent) -> bool:
+    return (content.subject, content.attribute, content.value) != (None, None, None)

@@ -5,6 +5,7 @@ through their masks, and nothing of a forgotten source is told but its id, unles
 are asked for. What is erased has no text at all.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -75,6 +76,8 @@ class Shower:
             root=root,
             current=current,
             supersedes=tuple(show(Kind.FACT, raw) for raw in fact.supersedes),
+            repeated_by=tuple(show(Kind.FACT, raw) for raw in fact.repeated_by),
+            extends=self._shown_ids(fact.extends),
             valid_from=_bound(fact.valid_from, fact.stated_from),
             valid_to=_bound(fact.valid_to, fact.stated_to),
             expires_at=None if expires is None else _time(expires),
@@ -86,6 +89,11 @@ class Shower:
             sources=self.sources(ref, fact),
             **self._common(fact),
         )
+
+    def _shown_ids(self, facts: Iterable[bytes]) -> tuple[str, ...]:
+        """Ids of other facts, without those that are not to be shown."""
+        shown = (Ref(Kind.FACT, raw) for raw in facts)
+        return tuple(str(ref) for ref in shown if not self.hides(ref))
 
     def _passage(self, ref: Ref, passage: PassageRow) -> View:
         home = self._home(passage.document)
@@ -220,6 +228,8 @@ class Shower:
         if hidden is not None:
             return hidden
         now, ended = self.when.now_us, state.ended
+        if ended is not None and ended.repeats:
+            return Standing(state="repeated", by=show(Kind.FACT, ended.by))
         takes_over: dict[str, str] = {}
         if ended is not None:
             takes_over = {"by": show(Kind.FACT, ended.by), "at": _time(ended.at)}
@@ -240,6 +250,26 @@ class Shower:
         if state.valid_from > now:
             return Standing(state="upcoming", at=_time(state.valid_from))
         return Standing(state="current", **takes_over) if takes_over else CURRENT
+
+    def outdated(self, ref: Ref, state: Any) -> Standing | None:
+        """For a message or passage of which every fact that was drawn has been superseded: how the
+        last of these stands. What was said is history then, as far as it was understood."""
+        if not isinstance(state, MessageRow | PassageRow):
+            return None
+        source, span = ref, None
+        if isinstance(state, PassageRow):
+            source = Ref(Kind.DOCUMENT, state.document)
+            span = e.Span(source, state.body.place(0), state.start, state.end)
+        last: Standing | None = None
+        for raw in self.view.facts_from(source):
+            row = self.view.fact(raw, self.when.at)
+            if row is None or (span is not None and not _touches(row.state, span)):
+                continue
+            standing = self.standing(Ref(Kind.FACT, raw), row.state)
+            if standing.state not in ("superseded", "corrected"):
+                return None
+            last = standing
+        return last if last is None or not self.hides(ref) else None
 
     def _forgotten_only(self, *refs: Ref) -> Standing | None:
         """Said of what is hidden; `by` is the event to undo."""
@@ -367,6 +397,14 @@ class _Document:
         for piece in row.pieces:
             self.offsets.setdefault(piece.place(0), offset)
             offset += piece.chars
+
+
+def _touches(fact: FactRow, span: e.Span) -> bool:
+    """Whether a fact was drawn from within a span."""
+    return any(
+        own.place == span.place and own.start < span.end and span.start < own.end
+        for own in fact.sources
+    )
 
 
 def job_note(job: JobRow) -> str | None:

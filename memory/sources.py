@@ -20,10 +20,19 @@ from rewound.memory.moments import zone_of
 from rewound.projections.view import restated
 
 if TYPE_CHECKING:
+    from rewound.projections.facts import FactRow
     from rewound.projections.jobs import JobRow
+    from rewound.projections.messages import MessageRow
     from rewound.projections.reader import ContainerView
+    from rewound.projections.rows import Row
 
 BLACK = "█"
+
+BEFORE_MAX = 4
+"""Earlier messages of a conversation that are read for what a message refers to."""
+
+_BEFORE_EVENTS = 64
+"""Events back in which they are looked for; so a long conversation costs no more than a short."""
 
 Key = tuple[str, e.FactKind, tuple[int, int] | None, tuple[int, int] | None]
 """Two statements of one source with the same wording, kind and times are one fact. Without a
@@ -58,6 +67,9 @@ class Known(NamedTuple):
     places: frozenset[Place]
     """Where it is known to stand."""
 
+    over: bool = False
+    """Another took its place: said again elsewhere, it is a new period of the same."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -74,13 +86,17 @@ class Source:
     media: Media
     speaker: str | None
     scope: dict[str, str]
+    tags: tuple[str, ...] = ()
+    before: tuple[Said, ...] = ()
+    """Of a message: earlier ones of its conversation, oldest first."""
+
     known: dict[Key, Known] = field(default_factory=dict)
 
     def said(self) -> list[Said]:
         """What an extractor is to read, for each readable piece."""
         at = self.begun.at
         return [
-            Said(piece.text or "", at, self.zone, self.role, self.speaker, self.media)
+            Said(piece.text or "", at, self.zone, self.role, self.speaker, self.media, self.before)
             for piece in self.pieces
             if piece.readable
         ]
@@ -126,8 +142,47 @@ def read(view: ContainerView, ref: Ref, job: JobRow, chars_max: int) -> Source |
         media=cast("Media", media),
         speaker=speaker,
         scope=view.value(state.scope) or {},
+        tags=view.tags(state.tags),
+        before=_before(view, row) if ref.kind is Kind.MESSAGE else (),
         known=_known(view, ref),
     )
+
+
+def _before(view: ContainerView, row: Row[MessageRow]) -> tuple[Said, ...]:
+    """The messages that stand before one in its conversation and may be read along with it.
+
+    They are of the same scope, and none is hidden or was sent to be kept only; what of them is
+    forgotten is black.
+    """
+    found: list[Said] = []
+    first = row.state.at - 1
+    for position in range(first, max(0, first - _BEFORE_EVENTS), -1):
+        recorded = view.event(position)
+        if recorded is None or not isinstance(recorded.event, e.MessageRecorded):
+            continue
+        if recorded.event.conversation != row.state.conversation:
+            continue
+        said = _said_before(view, recorded.event.message, row)
+        if said is not None:
+            found.append(said)
+        if len(found) == BEFORE_MAX:
+            break
+    return tuple(reversed(found))
+
+
+def _said_before(view: ContainerView, message: bytes, row: Row[MessageRow]) -> Said | None:
+    earlier, ref = view.message(message), Ref(Kind.MESSAGE, message)
+    if earlier is None or not earlier.state.infer or view.hidden(ref) is not None:
+        return None
+    state = earlier.state
+    if state.ordinal >= row.state.ordinal or view.value(state.scope) != view.value(row.state.scope):
+        return None
+    text = view.shown(ref, state.text)
+    if not text:
+        return None
+    at = state.recorded_at if state.said_at is None else state.said_at.at
+    role = cast("Role", state.role.name.lower())
+    return Said(text, at, _zone(view, state.said_at), role, view.text(state.speaker))
 
 
 def _zone(view: ContainerView, said_at: Instant | None) -> str:
@@ -193,12 +248,22 @@ def _known(view: ContainerView, ref: Ref) -> dict[Key, Known]:
         ended = row is not None and row.state.unsaid is not None
         spans = event.sources if row is None else row.state.sources
         places = frozenset(span.place for span in spans)
-        known = Known(event.fact, at, there, settled, ended, places)
+        over = row is not None and _is_replaced(view, row.state)
+        known = Known(event.fact, at, there, settled, ended, places, over)
         kind, over = event.statement.kind, event.statement.valid_to
         found[key_of(text, kind, begun, over)] = known
         if (there or settled) and ((begun.at, int(begun.precision)) in sent or begun == over):
             found[key_of(text, kind, None, over)] = known
     return found
+
+
+def _is_replaced(view: ContainerView, fact: FactRow) -> bool:
+    """Whether a judge or a label found that another fact took its place; not a person's edit."""
+    if fact.ended is None or fact.ended.repeats:
+        return False
+    found = view.log.find(fact.ended.event)
+    ending = None if found is None else view.event(found[1])
+    return ending is not None and isinstance(ending.event, e.FactSuperseded)
 
 
 def _sent(view: ContainerView, ref: Ref) -> set[Instant]:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 WORDINGS_MAX = 200
 """Wordings searched for within other texts. Of a larger erasure the rest is compared whole."""
 
+_OF_METHODS = frozenset({"extractor", "judge", "evidence"})
+"""Bodies that say how something was derived, in the same few words everywhere."""
+
 _BATCH_BYTES = 1 << 20
 
 
@@ -39,8 +42,9 @@ def standing(view: ContainerView, gone: Erasure, belongings: Belongings) -> Stan
     search = _Search(wordings(view, gone))
     details = {
         text
-        for place, body in belongings.bodies.items()
-        for text in _strings(view.log.body(view.id, place), body)
+        for place, carry in belongings.bodies.items()
+        if carry.field not in _OF_METHODS
+        for text in _strings(view.log.body(view.id, place), carry.body)
     }
     kept: set[Place] = set()
     alike: dict[int, Recorded] = {}

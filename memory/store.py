@@ -19,6 +19,7 @@ from rewound.eventlog.lmdb_log import LmdbLog
 from rewound.memory.embedding import EmbeddingDuty
 from rewound.memory.engine import Engine
 from rewound.memory.extracting import Extracting
+from rewound.memory.judging import Judging
 from rewound.memory.models import NO_MODELS, Models
 from rewound.memory.place import Layout
 from rewound.memory.workers import Duty, Workers
@@ -71,11 +72,15 @@ class Store:
 def _workers(engine: Engine, layout: Layout, models: Models) -> Workers:
     """What works through what is pending, with the models that are set."""
     duties: list[Duty] = []
+    engine.models = models
     if models.extractor != "none":
         engine.extractor = models.extractor
         duties.append(Extracting(engine, models.make_extractor))
     if engine.meaning.embedder is not None:
         duties.append(EmbeddingDuty(engine, polite=True))
+    if models.judge != "none":
+        engine.judge = models.judge
+        duties.append(Judging(engine, models.make_judge, models.rows()))
     workers = Workers(engine, duties, paused=layout.paused.exists(), keep=layout.pause)
     engine.workers = workers
     return workers

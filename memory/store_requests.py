@@ -10,8 +10,11 @@ from rewound.eventlog.instants import show_us
 from rewound.eventlog.verify import head_token
 from rewound.eventlog.verify import verify as verify_log
 from rewound.memory import requests as q
+from rewound.memory.claims import is_shown
 from rewound.memory.drafting import NO_EXTRACTOR
 from rewound.memory.engine import Engine
+from rewound.memory.fitting import fit
+from rewound.memory.rejudging import rejudge
 from rewound.memory.replaying import replay_store
 from rewound.memory.replies import Accepted, Finding, Rebuilt, Reply, Sealed, Verified, Working
 from rewound.projections.catalog import VERSIONS, WORDS
@@ -92,10 +95,13 @@ def work(request: q.Workers, engine: Engine) -> Working:
     if workers is not None and not workers.off and engine.extractor is None:
         notes.append(NO_EXTRACTOR)
     counts: Counter[JobState] = Counter()
-    unembedded = 0
+    unembedded = unjudged = 0
     with engine.reading() as views:
         for container in views.positions():
-            counts.update(job.state for _, job in views.container(container).jobs())
+            view = views.container(container)
+            counts.update(job.state for _, job in view.jobs())
+            if engine.judge is not None:
+                unjudged += sum(1 for fact, _ in view.unjudged() if is_shown(view, fact))
             unembedded += views.index.embeddings.count_waiting(container)
     return Working(
         state="off" if workers is None else workers.state,
@@ -105,6 +111,8 @@ def work(request: q.Workers, engine: Engine) -> Working:
         failed=counts[JobState.FAILED],
         parked=counts[JobState.PARKED],
         unembedded=unembedded,
+        judge=engine.judge,
+        unjudged=unjudged,
         notes=tuple(notes),
     )
 
@@ -134,6 +142,8 @@ STORE_REQUESTS: dict[type[q.Request], Callable[[Any, Engine], Reply]] = {
     q.AcceptClock: accept_clock,
     q.Rebuild: rebuild,
     q.Reembed: reembed,
+    q.Fit: fit,
+    q.Rejudge: rejudge,
     q.Replay: replay_store,
     q.Workers: work,
 }

@@ -62,8 +62,9 @@ def events_of(view: ContainerView, ref: Ref, *, field: str) -> list[Recorded]:
         raise _absent(str(ref), field)
     if ref.kind is Kind.EVENT:
         return [first]
-    later = (view.event(position) for position in view.log.tagged(view.id, ref.key()))
-    return [first, *(recorded for recorded in later if recorded is not None)]
+    tagged = (view.event(position) for position in view.log.tagged(view.id, ref.key()))
+    inside = (r for r in tagged if r is not None and r.envelope.group == ref.id)
+    return [first, *inside]  # an undoing that names the group is not of it
 
 
 def event_of(view: ContainerView, event_id: EventId) -> Recorded | None:
@@ -130,13 +131,14 @@ def latest(view: ContainerView, ref: Ref) -> Row[Any] | None:
 
 def told(view: ContainerView, ref: Ref, *, unmasked: bool = False) -> Hidden:
     """The item with its text as it reads now; a long one is cut."""
-    text = _text(view, ref, unmasked)
+    text = text_of(view, ref, unmasked=unmasked)
     if text is not None and len(text) > _TOLD_CHARS_MAX:
         text = text[: _TOLD_CHARS_MAX - 2] + " …"
     return Hidden(id=str(ref), kind=ref.kind.name.lower(), text=text)
 
 
-def _text(view: ContainerView, ref: Ref, unmasked: bool) -> str | None:
+def text_of(view: ContainerView, ref: Ref, *, unmasked: bool = False) -> str | None:
+    """What an item says as it reads now, whole; None when nothing of it is left."""
     row = latest(view, ref)
     if row is None:
         return None

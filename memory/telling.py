@@ -197,14 +197,14 @@ class _Told:
         self._text("text", "".join(parts), chars)
 
     def _pairs(self, pairs: tuple[e.Pair, ...]) -> None:
-        """Judged pairs, with what spoke for each."""
+        """Judged pairs and what they came to; what spoke for it is a text of the event."""
         told: list[dict[str, Any]] = []
         for pair in pairs:
             plain: dict[str, Any] = {"old": show(Kind.FACT, pair.old)}
             if not self._bare:
                 plain |= {"outcome": _word(pair.outcome), "probability": pair.probability}
-                if pair.evidence is not None:
-                    plain["evidence"] = self._read(pair.evidence)
+                if pair.leaning is not pair.outcome:
+                    plain["leaning"] = _word(pair.leaning)
             told.append(plain)
         self.data["pairs"] = told
 

@@ -60,6 +60,11 @@ def lineage(view: ContainerView, fact: FactId) -> list[Ref]:
     An undone version comes back when its undo is undone; then it must still be forgotten. What
     was superseded belongs to the chain only as long as the superseding holds.
     """
+    return _related(view, fact, judged=True)
+
+
+def _related(view: ContainerView, fact: FactId, *, judged: bool) -> list[Ref]:
+    """Versions of a fact that edits made, and with `judged` those of judgements too."""
     found: set[FactId] = set()
     waiting = [fact]
     while waiting:
@@ -67,10 +72,10 @@ def lineage(view: ContainerView, fact: FactId) -> list[Ref]:
         if raw in found:
             continue
         found.add(raw)
-        row = view.fact(raw)
+        row = view.fact(raw) if judged else None
         if row is not None:
-            waiting.extend(row.state.supersedes)
-            waiting.extend([row.state.ended.by] if row.state.ended is not None else ())
+            waiting.extend((*row.state.supersedes, *row.state.repeated_by))
+            waiting.extend(row.state.superseded_by)
         for recorded in view.about(Ref(Kind.FACT, raw)):
             event = recorded.event
             if isinstance(event, e.FactEdited) and event.ends:
@@ -83,8 +88,10 @@ def lineage(view: ContainerView, fact: FactId) -> list[Ref]:
 
 def same_words(view: ContainerView, fact: Ref) -> list[Ref]:
     """The fact, and the versions of it that say the very same: a person edited their times, tags
-    or metadata, but the words are still those that the fact was drawn with."""
-    words = {ref: _wordings(view, ref) for ref in lineage(view, FactId(fact.id))}
+    or metadata, but the words are still those that the fact was drawn with. What was judged to
+    repeat it was said by itself."""
+    related = _related(view, FactId(fact.id), judged=False)
+    words = {ref: _wordings(view, ref) for ref in related}
     return [ref for ref, said in words.items() if ref == fact or not said.isdisjoint(words[fact])]
 
 

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
@@ -60,6 +60,15 @@ class Duty(Protocol):
     def step(self) -> float | None:
         """Do a bounded part. How many seconds until the next one: 0 when there is more to do, None
         when there is nothing until something is recorded."""
+        ...
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A duty that may be waiting for a model elsewhere."""
+
+    def close(self) -> None:
+        """End the call that is under way, from another thread; there will be no further step."""
         ...
 
 
@@ -150,15 +159,17 @@ class Workers:
             self._paused = False
             self._wake(self._desks)
 
-    def run_until_idle(self, timeout_s: float | None = None, only: str | None = None) -> bool:
-        """Wait until there is nothing to do for now, in one duty when it is named.
+    def run_until_idle(
+        self, timeout_s: float | None = None, only: Collection[str] | None = None
+    ) -> bool:
+        """Wait until there is nothing to do for now, in certain duties when they are named.
 
         False when that does not come: the time is over, they are paused, the store closes, or a
         step has failed. Work that is to be tried again at a later time is not waited for.
         """
         until = None if timeout_s is None else time.monotonic() + timeout_s
         with self._state:
-            desks = [desk for desk in self._desks if only in (None, desk.duty.name)]
+            desks = [desk for desk in self._desks if only is None or desk.duty.name in only]
             if not self._paused:
                 self._wake(desks)
             while True:
@@ -191,6 +202,9 @@ class Workers:
         """End the thread. What it has not done is found pending by the next owner."""
         self._engine.hurry()
         self.hurry()
+        for desk in self._desks:
+            if isinstance(desk.duty, Closing):
+                desk.duty.close()
         thread = self._thread
         if thread is None or thread is threading.current_thread():
             return

@@ -24,11 +24,11 @@ from rewound.eventlog.ids import IdSource
 from rewound.eventlog.lmdb_errors import MapGrew
 from rewound.eventlog.log import Log, Recorded
 from rewound.memory.applying import Applied, Given, apply
-from rewound.memory.deciding import Memoise, Record
+from rewound.memory.deciding import Judge, Likeness, Memoise, Record
 from rewound.memory.inbox import Inbox
 from rewound.memory.progress import Progress
 from rewound.memory.replies import Erased
-from rewound.memory.requests import Erase, Forget, Undo, Write
+from rewound.memory.requests import Erase, Forget, Undo, Write, only_tells
 from rewound.memory.transactions import Dirtied, LogCommitFailed, Transactions, ViewsBehind
 from rewound.memory.upkeep import Upkeep
 
@@ -47,18 +47,27 @@ _log = logging.getLogger(__name__)
 
 
 class Job:
-    """A command on its way, and the future that its sender waits for."""
+    """A command on its way, and the future that its sender waits for.
 
-    __slots__ = ("actor", "command", "done")
+    `likeness` is what a command means that chooses by meaning: no model is asked in this thread.
+    """
 
-    def __init__(self, command: Write | Record | Memoise, actor: Actor) -> None:
+    __slots__ = ("actor", "command", "done", "likeness")
+
+    def __init__(
+        self,
+        command: Write | Record | Judge | Memoise,
+        actor: Actor,
+        likeness: Likeness | None = None,
+    ) -> None:
         self.command = command
         self.actor = actor
+        self.likeness = likeness
         self.done: Future[Applied] = Future()
 
     @property
     def dry_run(self) -> bool:
-        return bool(getattr(self.command, "dry_run", False))
+        return isinstance(self.command, Write) and only_tells(self.command)
 
 
 class Task:
@@ -196,7 +205,7 @@ class GroupWriter:
         applied: list[tuple[Job, Applied]] = []
         failed: list[tuple[Job, Exception]] = []
         for job in jobs:
-            given = Given(self._ids, self._clock.now_us(), self.extractor)
+            given = Given(self._ids, self._clock.now_us(), self.extractor, job.likeness)
             try:
                 each = apply(job.command, job.actor, both.log, both.views, given)
             except _SPOILS as error:

@@ -10,12 +10,16 @@ from rewound.projections.facts import FACTS
 from rewound.projections.hidden import HIDDEN, MASKS
 from rewound.projections.jobs import JOBS
 from rewound.projections.messages import MESSAGES
+from rewound.projections.verdicts import POLICIES, REVIEWS, UNJUDGED, VERDICTS
 from rewound.projections.view import View
 
-VIEWS: tuple[View, ...] = (CONTAINERS, DOCUMENTS, MESSAGES, PASSAGES, FACTS, HIDDEN, MASKS, JOBS)
+VIEWS: tuple[View, ...] = (
+    CONTAINERS, DOCUMENTS, MESSAGES, PASSAGES, FACTS, HIDDEN, MASKS, JOBS, VERDICTS, REVIEWS,
+    UNJUDGED, POLICIES,
+)  # fmt: skip
 WORDS = "words"
 UNDOS = "undos"
-VERSIONS = {view.name: view.version for view in VIEWS} | {WORDS: 2, UNDOS: 1}
+VERSIONS = {view.name: view.version for view in VIEWS} | {WORDS: 3, UNDOS: 1}
 """Every view by name, with the version of its code. Raise it when a fold or a row changes."""
 
 PARTS = {

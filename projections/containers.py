@@ -54,8 +54,8 @@ CONTAINERS = v.View(
         e.ContainerRemoved: _container,
     },
     ignores=v.SENT.union(
-        v.CUT, v.STATED, v.ENDED, v.DERIVED, v.JUDGED, v.HIDDEN, v.GRAPH, v.WRITTEN, v.KEPT,
-        v.AGAIN, v.TAGGED,
+        v.CUT, v.STATED, v.ENDED, v.DERIVED, v.JUDGED, v.LINKED, v.POLICY, v.HIDDEN, v.GRAPH,
+        v.WRITTEN, v.KEPT, v.AGAIN, v.TAGGED,
     ),
     births=frozenset(),
     fold=fold_container,

@@ -4,7 +4,7 @@ Present state is the rows open now, without system times, positions and checkpoi
 resolved to what they say, and to None once erased.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from rewound.eventlog.bodies import Place
@@ -16,6 +16,7 @@ from rewound.projections.hidden import place_of
 from rewound.projections.jobs import JobRow
 from rewound.projections.messages import MessageRow
 from rewound.projections.reader import ContainerView
+from rewound.projections.verdicts import VerdictRow
 
 Plain = dict[str, Any]
 
@@ -34,7 +35,19 @@ def present(view: ContainerView, at: int | None = None) -> Plain:
             _place(place_of(key)): [list(span) for span in row.spans] for key, row in view.masked()
         },
         "jobs": {str(source): _job(row) for source, row in view.all_jobs(at)},
+        "verdicts": {
+            show(Kind.FACT, row.id): _verdict(view, row.state) for row in view.verdicts(at)
+        },
+        "reviews": {show(Kind.FACT, row.id): _ids(row.state.old) for row in view.reviews(at)},
+        "unjudged": sorted(show(Kind.FACT, raw) for raw, _ in view.unjudged(at)),
+        "policies": {},
     }
+    policy = view.policy(at)
+    if policy is not None:
+        shown["policies"][show(Kind.CONTAINER, view.id)] = {
+            "event": show(Kind.EVENT, policy.event),
+            "parameters": view.text(policy.parameters),
+        }
     configured = view.configured(at)
     if configured is not None:
         shown["containers"][show(Kind.CONTAINER, view.id)] = {
@@ -115,11 +128,48 @@ def _fact(view: ContainerView, row: FactRow) -> Plain:
             [str(span.source), _place(span.place), span.start, span.end] for span in row.sources
         ],
         "expires_at": row.expires_at,
-        "supersedes": [show(Kind.FACT, raw) for raw in row.supersedes],
+        "supersedes": _ids(row.supersedes),
+        "repeated_by": _ids(row.repeated_by),
+        "extends": _ids(row.extends),
         "ended": None
         if ended is None
-        else {"by": show(Kind.FACT, ended.by), "at": ended.at, "corrects": ended.corrects},
+        else {
+            "by": show(Kind.FACT, ended.by),
+            "at": ended.at,
+            "corrects": ended.corrects,
+            "repeats": ended.repeats,
+        },
         "unsaid_at": None if row.unsaid is None else row.unsaid.at,
+    }
+
+
+def _ids(facts: Iterable[bytes]) -> list[str]:
+    return [show(Kind.FACT, raw) for raw in facts]
+
+
+def _verdict(view: ContainerView, row: VerdictRow) -> Plain:
+    return {
+        "event": show(Kind.EVENT, row.event),
+        "pairs": [
+            {
+                "old": show(Kind.FACT, pair.old),
+                "outcome": pair.outcome.name.lower(),
+                "probability": pair.probability,
+                "leaning": pair.leaning.name.lower(),
+            }
+            for pair in row.pairs
+        ],
+        "policy": None if row.policy is None else show(Kind.EVENT, row.policy),
+        "judge": view.text(row.judge),
+        "evidence": view.value(row.evidence),
+        "labels": [
+            {
+                "old": show(Kind.FACT, each.old),
+                "outcome": each.outcome.name.lower(),
+                "event": show(Kind.EVENT, each.event),
+            }
+            for each in row.labels
+        ],
     }
 
 

@@ -24,6 +24,10 @@ METADATA = ord("m")
 SCOPE = ord("s")
 SOURCES = ord("d")
 CONVERSATIONS = ord("c")
+ABOUT = ord("a")
+"""Facts by their subject, and by subject and attribute."""
+ENTITIES = ord("e")
+"""Facts by the names in them: subject, value and entities."""
 
 
 class StandingCode(enum.IntEnum):
@@ -124,11 +128,50 @@ def facets_of(state: AnyRow, key: bytes, secret: bytes, read: Read) -> dict[int,
     if isinstance(state, FactRow):
         if state.sources:
             facets[SOURCES] = sorted({span.source.id.hex() for span in state.sources})
+        facets |= _about(state, secret, read)
     else:
         facets[SOURCES] = [key[1:17].hex()]
     if isinstance(state, MessageRow):
         facets[CONVERSATIONS] = [state.conversation.hex()]
     return facets
+
+
+def _about(state: FactRow, secret: bytes, read: Read) -> dict[int, list[str]]:
+    """What a fact is about and whom it names."""
+    subject, attribute, value = (
+        None if body is None or (content := read(body)) is None else read_text(content)
+        for body in (state.subject, state.attribute, state.value)
+    )
+    content = None if state.entities is None else read(state.entities)
+    names: list[str] = [] if content is None else read_value(content)
+    facets: dict[int, list[str]] = {}
+    if subject:
+        terms = [about_term(secret, subject)]
+        if attribute:
+            terms.append(about_term(secret, subject, attribute))
+        facets[ABOUT] = terms
+    named = [name for name in (subject, value, *names) if name]
+    if named:
+        facets[ENTITIES] = sorted({entity_term(secret, name) for name in named})
+    return facets
+
+
+def folded(name: str) -> str:
+    """A name as it is compared: without case, article or doubled blanks."""
+    words = name.casefold().split()
+    return " ".join(words[1:] if len(words) > 1 and words[0] in _ARTICLES else words)
+
+
+_ARTICLES = frozenset({"the", "a", "an"})
+
+
+def about_term(secret: bytes, subject: str, attribute: str = "") -> str:
+    parts = (folded(subject).encode(), folded(attribute).encode())
+    return keyed_digest(secret, b"about", *parts).hex()
+
+
+def entity_term(secret: bytes, name: str) -> str:
+    return keyed_digest(secret, b"entity", folded(name).encode()).hex()
 
 
 def tag_term(secret: bytes, name: str) -> str:

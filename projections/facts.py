@@ -19,12 +19,17 @@ from rewound.projections.tags import Tags
 
 
 class Ended(msgspec.Struct, frozen=True, array_like=True):
-    """What took a fact's place, from when (µs), and whether the fact had been wrong all along."""
+    """What took a fact's place, from when (µs), and whether the fact had been wrong all along.
+
+    With `repeats` nothing took its place: it says the same as `by`, and stands for no version of
+    its own.
+    """
 
     by: FactId
     at: int
     corrects: bool
     event: EventId
+    repeats: bool = False
 
 
 class Unsaid(msgspec.Struct, frozen=True, array_like=True):
@@ -59,6 +64,11 @@ class FactRow(msgspec.Struct, frozen=True, array_like=True):
     supersedes: tuple[FactId, ...]
     ended: Ended | None
     unsaid: Unsaid | None = None
+    repeated_by: tuple[FactId, ...] = ()
+    extends: tuple[FactId, ...] = ()
+    superseded_by: tuple[FactId, ...] = ()
+    """Everything that took its place or stands for it, in the order recorded; `ended` is the one
+    of these endings that counts."""
 
 
 Asserting = e.FactRemembered | e.FactExtracted | e.FactEdited
@@ -94,7 +104,8 @@ def _row(
     valid_from = begun.at if begun else recorded_at
     # Most facts have one event in their life: nothing can have ended them.
     alone = len(contributors) == 1
-    ended = None if alone else _ending(fact, contributors)
+    endings = [] if alone else _endings(fact, contributors)
+    ended = min(endings)[-1] if endings else None
     unsaid = None if alone else _unsaid(fact, contributors)
     return FactRow(
         at=at,
@@ -119,6 +130,9 @@ def _row(
         supersedes=_superseded(fact, contributors),
         ended=ended,
         unsaid=unsaid,
+        repeated_by=() if alone else _repeated(fact, contributors),
+        extends=() if alone else _extended(fact, contributors),
+        superseded_by=tuple(dict.fromkeys(each.by for *_, each in endings)),
     )
 
 
@@ -129,9 +143,10 @@ def _states(event: e.Event, fact: FactId) -> bool:
 def _end(
     valid_from: int, stated: Instant | None, ended: Ended | None, unsaid: Unsaid | None
 ) -> int:
-    """µs. A corrected fact was never true; an ended one is true until then, or never."""
+    """µs. A corrected fact was never true, a repeated one is not true by itself; an ended one is
+    true until then, or never."""
     limit = stated.at if stated else MAX_US
-    if ended is not None and ended.corrects:
+    if ended is not None and (ended.corrects or ended.repeats):
         return valid_from
     for ending in (ended, unsaid):
         if ending is not None:
@@ -166,8 +181,9 @@ def _lifted(contributors: Iterable[Recorded], fact: FactId | None) -> set[EventI
     }
 
 
-def _ending(fact: FactId, contributors: Sequence[Recorded]) -> Ended | None:
-    """The ending that counts: that it was wrong, else the one that lies earliest in world time.
+def _endings(fact: FactId, contributors: Sequence[Recorded]) -> list[tuple[bool, int, int, Ended]]:
+    """All endings; the least of them counts: that it was wrong, else the one that lies earliest in
+    world time.
 
     Edits name the whole chain, so a version that was to end in 2099 ends in 2010 after all when its
     successor is replaced from then on. Only the version corrected itself was wrong.
@@ -179,16 +195,16 @@ def _ending(fact: FactId, contributors: Sequence[Recorded]) -> Ended | None:
         if envelope.event_id in lifted:
             continue
         if isinstance(event, e.FactEdited) and fact in event.ends:
-            begun, by = event.statement.valid_from or event.said_at, event.fact
+            begun, by, repeats = event.statement.valid_from or event.said_at, event.fact, False
         elif isinstance(event, e.FactSuperseded) and fact in event.ends:
-            begun, by = event.at, event.by
+            begun, by, repeats = event.at, event.by, event.repeats
         else:
             continue
         at = begun.at if begun else envelope.recorded_at
         corrects = event.corrects and event.ends[0] == fact
-        ended = Ended(by, at, corrects, envelope.event_id)
+        ended = Ended(by, at, corrects, envelope.event_id, repeats)
         found.append((not corrects, at, recorded.position, ended))
-    return min(found)[-1] if found else None
+    return found
 
 
 def _unsaid(fact: FactId, contributors: Sequence[Recorded]) -> Unsaid | None:
@@ -214,15 +230,45 @@ def _superseded(fact: FactId, contributors: Sequence[Recorded]) -> tuple[FactId,
         event = recorded.event
         if isinstance(event, e.FactEdited) and event.fact == fact:
             found |= dict.fromkeys(event.ends)
-        elif isinstance(event, e.FactSuperseded) and event.by == fact:
-            back = {
-                raw
-                for r in contributors
-                if isinstance(r.event, e.FactReinstated)
-                and r.event.superseding == recorded.envelope.event_id
-                for raw in r.event.facts
-            }
-            found |= dict.fromkeys(raw for raw in event.ends if raw not in back)
+        elif isinstance(event, e.FactSuperseded) and event.by == fact and not event.repeats:
+            found |= dict.fromkeys(_still_ended(recorded, event, contributors))
+    return tuple(found)
+
+
+def _repeated(fact: FactId, contributors: Sequence[Recorded]) -> tuple[FactId, ...]:
+    """What says the same as the fact, by everything that still holds."""
+    found: dict[FactId, None] = {}
+    for recorded in contributors:
+        event = recorded.event
+        if isinstance(event, e.FactSuperseded) and event.by == fact and event.repeats:
+            found |= dict.fromkeys(_still_ended(recorded, event, contributors))
+    return tuple(found)
+
+
+def _still_ended(
+    recorded: Recorded, event: e.FactSuperseded, contributors: Sequence[Recorded]
+) -> list[FactId]:
+    """What an ending ended, less what has been reinstated since."""
+    back = {
+        raw
+        for r in contributors
+        if isinstance(r.event, e.FactReinstated)
+        and r.event.superseding == recorded.envelope.event_id
+        for raw in r.event.facts
+    }
+    return [raw for raw in event.ends if raw not in back]
+
+
+def _extended(fact: FactId, contributors: Sequence[Recorded]) -> tuple[FactId, ...]:
+    """What the fact adds to, by the last word on each."""
+    found: dict[FactId, None] = {}
+    for recorded in contributors:
+        event = recorded.event
+        if isinstance(event, e.FactsLinked) and event.source == fact:
+            if event.outcome is e.Outcome.EXTENDS:
+                found.setdefault(event.target)
+            else:
+                found.pop(event.target, None)
     return tuple(found)
 
 
@@ -242,13 +288,17 @@ def _reinstated(event: e.FactReinstated) -> list[bytes]:
     return [Ref(Kind.FACT, raw).key() for raw in (event.by, *event.facts)]
 
 
+def _linked(event: e.FactsLinked) -> list[bytes]:
+    return [Ref(Kind.FACT, event.source).key()]
+
+
 def _withdrawn(event: e.FactsEnded) -> list[bytes]:
     return [Ref(Kind.FACT, raw).key() for raw in event.facts]
 
 
 FACTS = v.View(
     name="facts",
-    version=2,
+    version=3,
     state=FactRow,
     handles={
         e.FactRemembered: _stated,
@@ -257,10 +307,13 @@ FACTS = v.View(
         e.FactSuperseded: _superseding,
         e.FactReinstated: _reinstated,
         e.FactsEnded: _withdrawn,
+        e.FactsLinked: _linked,
         e.SeenAgain: v.item_of(Kind.FACT),
         e.TagsEdited: v.item_of(Kind.FACT),
     },
-    ignores=v.SENT.union(v.CUT, v.DERIVED, v.JUDGED, v.HIDDEN, v.NAMED, v.GRAPH, v.WRITTEN, v.KEPT),
+    ignores=v.SENT.union(
+        v.CUT, v.DERIVED, v.JUDGED, v.POLICY, v.HIDDEN, v.NAMED, v.GRAPH, v.WRITTEN, v.KEPT
+    ),
     births=frozenset({e.FactRemembered, e.FactExtracted}),
     fold=fold_fact,
 )

@@ -98,8 +98,8 @@ def _masks(event: e.Forgotten | e.Restored) -> list[bytes]:
 
 
 _IGNORED = v.SENT.union(
-    v.CUT, v.STATED, v.ENDED, v.DERIVED, v.JUDGED, v.NAMED, v.GRAPH, v.WRITTEN, v.KEPT, v.AGAIN,
-    v.TAGGED,
+    v.CUT, v.STATED, v.ENDED, v.DERIVED, v.JUDGED, v.LINKED, v.POLICY, v.NAMED, v.GRAPH, v.WRITTEN,
+    v.KEPT, v.AGAIN, v.TAGGED,
 )  # fmt: skip
 
 HIDDEN = v.View(

@@ -109,7 +109,17 @@ JOBS = v.View(
         e.ExtractionFailed: _source,
     },
     ignores=v.CUT.union(
-        v.STATED, v.ENDED, v.JUDGED, v.HIDDEN, v.NAMED, v.GRAPH, v.WRITTEN, v.KEPT, v.TAGGED
+        v.STATED,
+        v.ENDED,
+        v.JUDGED,
+        v.LINKED,
+        v.POLICY,
+        v.HIDDEN,
+        v.NAMED,
+        v.GRAPH,
+        v.WRITTEN,
+        v.KEPT,
+        v.TAGGED,
     ),
     births=frozenset({e.DocumentIngested, e.MessageRecorded}),
     fold=fold_job,

@@ -10,7 +10,7 @@ import lmdb
 
 from rewound.eventlog import events as e
 from rewound.eventlog.bodies import Body, Place, read_text, read_value
-from rewound.eventlog.ids import ContainerId, EventId, Kind, Ref
+from rewound.eventlog.ids import ContainerId, EventId, FactId, Kind, Ref
 from rewound.eventlog.log import Reader, Recorded
 from rewound.projections import tags as tagging
 from rewound.projections.columns import Columns
@@ -27,6 +27,7 @@ from rewound.projections.messages import MessageRow
 from rewound.projections.postings import Frequencies, Ordinals
 from rewound.projections.rows import Row, Table
 from rewound.projections.tags import Tags
+from rewound.projections.verdicts import PolicyRow, ReviewRow, VerdictRow
 
 ItemRow = FactRow | PassageRow | MessageRow | DocumentRow
 VIEW_OF = {
@@ -181,6 +182,42 @@ class ContainerView:
         """Ids of all messages ever recorded in a conversation, in the order recorded."""
         return list(self.index.contents(self._txn, self.id, conversation))
 
+    # --- judgements
+
+    def verdict(self, fact: bytes, at: int | None = None) -> Row[VerdictRow] | None:
+        """What was last found of a fact when it was compared with those before it."""
+        return self._table("verdicts").at(self._txn, self.id, Ref(Kind.FACT, fact).key(), at)
+
+    def verdicts(self, at: int | None = None, after: bytes = b"") -> Iterator[Row[VerdictRow]]:
+        """All of them by fact id; `after` is one."""
+        start = Ref(Kind.FACT, after).key() if after else b""
+        return self._table("verdicts").scan(self._txn, self.id, at, start)
+
+    def review(self, fact: bytes, at: int | None = None) -> Row[ReviewRow] | None:
+        """Which of a fact's pairs wait for a person's word."""
+        return self._table("reviews").at(self._txn, self.id, Ref(Kind.FACT, fact).key(), at)
+
+    def reviews(self, at: int | None = None, after: bytes = b"") -> Iterator[Row[ReviewRow]]:
+        """All of them by fact id; `after` is one."""
+        start = Ref(Kind.FACT, after).key() if after else b""
+        return self._table("reviews").scan(self._txn, self.id, at, start)
+
+    def unjudged(self, at: int | None = None) -> Iterator[tuple[FactId, int]]:
+        """Facts not yet compared with those before them, hidden ones too, and the position where
+        each is stated."""
+        for row in self._table("unjudged").scan(self._txn, self.id, at):
+            yield FactId(row.id), row.state.at
+
+    def is_unjudged(self, fact: bytes, at: int | None = None) -> bool:
+        key = Ref(Kind.FACT, fact).key()
+        return self._table("unjudged").at(self._txn, self.id, key, at) is not None
+
+    def policy(self, at: int | None = None) -> PolicyRow | None:
+        """The container's own policy; None where the shipped one is in force."""
+        key = Ref(Kind.CONTAINER, self.id).key()
+        row = self._table("policies").at(self._txn, self.id, key, at)
+        return None if row is None else row.state
+
     # --- what is hidden
 
     def hidden(self, ref: Ref) -> HiddenRow | None:
@@ -248,9 +285,8 @@ class ContainerView:
             if row is None:
                 continue
             found[raw] = row
-            waiting.extend(row.state.supersedes)
-            if row.state.ended is not None:
-                waiting.append(row.state.ended.by)
+            waiting.extend((*row.state.supersedes, *row.state.repeated_by))
+            waiting.extend(row.state.superseded_by)
         return _in_order(found)
 
     def current(self, fact: bytes, at: int | None = None) -> Row[FactRow] | None:
@@ -289,13 +325,17 @@ class ContainerView:
 
 
 def _in_order(found: Mapping[bytes, Row[FactRow]]) -> list[Row[FactRow]]:
-    """Predecessors before successors; ids rise with time, which settles the rest."""
+    """Predecessors before successors, what repeats a version after it; ids rise with time, which
+    settles the rest."""
     ordered: dict[bytes, Row[FactRow]] = {}
 
     def visit(raw: bytes, path: frozenset[bytes]) -> None:
         if raw in ordered or raw in path or raw not in found:
             return
-        before: Iterable[bytes] = sorted(found[raw].state.supersedes)
+        row = found[raw].state
+        before: Iterable[bytes] = sorted(row.supersedes)
+        if row.ended is not None and row.ended.repeats:
+            before = (row.ended.by, *before)
         ended = (other for other in sorted(found) if _ended_by(found[other], raw))
         for other in (*before, *ended):
             visit(other, path | {raw})
@@ -307,4 +347,5 @@ def _in_order(found: Mapping[bytes, Row[FactRow]]) -> list[Row[FactRow]]:
 
 
 def _ended_by(row: Row[FactRow], raw: bytes) -> bool:
-    return row.state.ended is not None and row.state.ended.by == raw
+    ended = row.state.ended
+    return ended is not None and ended.by == raw and not ended.repeats

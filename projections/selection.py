@@ -44,6 +44,8 @@ class Criteria(NamedTuple):
     until: int | None = None
     superseded: bool = False
     forgotten: bool = False
+    said_before: int | None = None
+    """Passages, messages and documents said later speak of nothing that could have been known."""
 
 
 class Selected(NamedTuple):
@@ -72,6 +74,9 @@ def select(view: ContainerView, criteria: Criteria) -> Selected:
     if criteria.kinds:
         allowed &= _among(columns.detail, criteria.kinds) & (columns.kind == Kind.FACT)
     _times(columns, documents, passages, criteria, allowed)
+    if criteria.said_before is not None:
+        times = _own_times(columns, documents, passages)
+        allowed &= (columns.kind == Kind.FACT) | (times < criteria.said_before)
     _facets(view, columns, documents, passages, criteria, allowed)
     return Selected(columns, counted, allowed)
 
@@ -115,13 +120,18 @@ def _times(
     """Narrow by the item's own time; a passage has its document's."""
     if criteria.since is None and criteria.until is None:
         return
-    of_group = np.zeros(columns.n, np.int64)
-    of_group[columns.group[documents]] = columns.valid_from[documents]
-    times = np.where(passages, of_group[columns.group], columns.valid_from)
+    times = _own_times(columns, documents, passages)
     if criteria.since is not None:
         allowed &= times >= criteria.since
     if criteria.until is not None:
         allowed &= times < criteria.until
+
+
+def _own_times(columns: Columns, documents: Mask, passages: Mask) -> npt.NDArray[np.int64]:
+    """When a fact begins to hold and when the rest was said, µs; a passage has its document's."""
+    of_group = np.zeros(columns.n, np.int64)
+    of_group[columns.group[documents]] = columns.valid_from[documents]
+    return np.where(passages, of_group[columns.group], columns.valid_from)
 
 
 def _facets(

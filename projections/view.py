@@ -33,7 +33,9 @@ CUT: Types = frozenset({e.PassagesCut})
 STATED: Types = frozenset({e.FactRemembered, e.FactExtracted, e.FactEdited})
 ENDED: Types = frozenset({e.FactSuperseded, e.FactReinstated, e.FactsEnded})
 DERIVED: Types = frozenset({e.ExtractionFinished, e.ExtractionFailed})
-JUDGED: Types = frozenset({e.FactsJudged, e.FactsLinked, e.PolicyFitted, e.LabelGiven})
+JUDGED: Types = frozenset({e.FactsJudged, e.LabelGiven})
+LINKED: Types = frozenset({e.FactsLinked})
+POLICY: Types = frozenset({e.PolicyFitted})
 HIDDEN: Types = frozenset({e.Forgotten, e.Restored, e.ContentErased})
 NAMED: Types = frozenset({e.ContainerConfigured, e.ContainerMoved, e.ContainerRemoved})
 GRAPH: Types = frozenset({e.RelationAsserted, e.EntityMerged, e.EntitySplit, e.EntityRenamed})
@@ -50,8 +52,8 @@ def types(*kinds: type[e.Event]) -> Types:
 
 
 FAMILIES = (
-    SENT, CUT, STATED, ENDED, DERIVED, JUDGED, HIDDEN, NAMED, GRAPH, WRITTEN, KEPT, AGAIN, TAGGED,
-    UNDONE,
+    SENT, CUT, STATED, ENDED, DERIVED, JUDGED, LINKED, POLICY, HIDDEN, NAMED, GRAPH, WRITTEN, KEPT,
+    AGAIN, TAGGED, UNDONE,
 )  # fmt: skip
 """Every event type is in exactly one family (a test compares with the vocabulary)."""
 

@@ -9,6 +9,7 @@ import os
 # anything is imported, so that the processes of tests have it too.
 os.environ.setdefault("REWOUND_EMBEDDER", "none")
 os.environ.setdefault("REWOUND_EXTRACTOR", "none")
+os.environ.setdefault("REWOUND_JUDGE", "none")
 
 import lmdb
 import msgspec

@@ -64,7 +64,7 @@ def test_the_archives_hold_every_module(dist: Path) -> None:
         f"rewound/{folder}/{path.relative_to(ROOT / folder).as_posix()}"
         for folder in FOLDERS.values()
         for path in (ROOT / folder).rglob("*")
-        if path.suffix == ".py" or path.name == "py.typed"
+        if path.suffix == ".py" or path.name == "py.typed" or path.parent.name == "prompts"
     }
     with zipfile.ZipFile(dist / f"rewound-{VERSION}-py3-none-any.whl") as wheel:
         names = set(wheel.namelist())

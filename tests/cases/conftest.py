@@ -9,11 +9,13 @@ import pytest
 from rewound.memory import Memory
 from tests.cases.given import Cli, Clock
 
+KEPT = ("REWOUND_EMBEDDER", "REWOUND_EXTRACTOR", "REWOUND_JUDGE")
+
 
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
-        if name.startswith("REWOUND_") and name not in ("REWOUND_EMBEDDER", "REWOUND_EXTRACTOR"):
+        if name.startswith("REWOUND_") and name not in KEPT:
             monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", "/nowhere")
 

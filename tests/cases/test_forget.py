@@ -247,6 +247,9 @@ def answers(memory: Memory) -> dict[str, bytes]:
         "diff": memory.diff("@1"),
         "stats": memory.stats(store=True),
         "jobs": memory.jobs(),
+        "reviews": memory.reviews(),
+        "timeline": memory.timeline("the user"),
+        "graph": memory.graph("the user", depth=3),
         "containers": memory.containers(),
         "first": memory.as_of("@3").search("locker PIN"),
         "undo": memory.undo(newest.id, dry_run=True) if newest.type == "fact remembered" else None,
@@ -256,10 +259,11 @@ def answers(memory: Memory) -> dict[str, bytes]:
         asked[f"then {what}"] = memory.as_of("@2").list(what)
     for event in events(memory):
         for item in event.items:
-            try:
-                asked[f"history {item}"] = memory.history(item)
-            except RewoundError as error:
-                asked[f"history {item}"] = error.message
+            for name, ask in (("history", memory.history), ("why", memory.why)):
+                try:
+                    asked[f"{name} {item}"] = ask(item)
+                except RewoundError as error:
+                    asked[f"{name} {item}"] = error.message
     return {name: msgspec.json.encode(reply) for name, reply in asked.items()}
 
 

@@ -75,6 +75,8 @@ CALLS: dict[str, Callable[[Memory, str], Any]] = {
     "get forgotten": lambda m, item: m.get(item, include_forgotten=True),
     "get then": lambda m, item: m.as_of("@5").get(item),
     "history": lambda m, item: m.history(item),
+    "why": lambda m, item: m.why(item),
+    "label": lambda m, item: m.label(item, item, "distinct"),
     "update": lambda m, item: m.update(item, add_tags=["mine"]),
     "reword": lambda m, item: m.update(item, "Mine now."),
     "forget": lambda m, item: m.forget(item),
@@ -178,7 +180,7 @@ def test_r28_on_the_command_line(cli: Cli, memory: Memory) -> None:
     for number, name in enumerate(LIKE_NORTH[:6]):
         hits = cli.told("-c", name, "search", "secret")["hits"]
         assert [hit["text"] for hit in hits] == [secret(number)]
-    for command in ("show", "history", "forget", "undo"):
+    for command in ("show", "history", "why", "forget", "undo"):
         cli.run("-c", "north", command, ids["north-east"], code=2)
 
 

@@ -93,6 +93,19 @@ def asking() -> list[Case]:
         ),
         (("show", "f", *MOMENT), q.Get(id="f", **AT_MOMENT)),
         (("history", "f", *MOMENT), q.History(id="f", **AT_MOMENT)),
+        (("why", "f", *SCOPE, *MOMENT), q.Why(id="f", scope=FULL_SCOPE, **AT_MOMENT)),
+        (("timeline", "Nina"), q.Timeline(subject="Nina")),
+        (
+            ("timeline", "Nina", "works at", "--limit", "3", *SCOPE, *MOMENT),
+            q.Timeline(
+                subject="Nina", attribute="works at", limit=3, scope=FULL_SCOPE, **AT_MOMENT
+            ),
+        ),
+        (("graph", "Nina"), q.Graph(entity="Nina")),
+        (
+            ("graph", "Nina", "--to", "Orbit", "--depth", "3", "--limit", "9", *SCOPE, *MOMENT),
+            q.Graph(entity="Nina", to="Orbit", depth=3, limit=9, scope=FULL_SCOPE, **AT_MOMENT),
+        ),
         (("containers", "--limit", "3", "--cursor", "c"), q.Containers(limit=3, cursor="c")),
     ]
 
@@ -114,6 +127,32 @@ def correcting() -> list[Case]:
         (
             ("undo", "e", "--dry-run", "--cascade", *WRITE),
             q.Undo(id="e", dry_run=True, cascade=True, **WRITING),
+        ),
+    ]
+
+
+def judging() -> list[Case]:
+    def label(**more: Any) -> q.Label:
+        return q.Label(labels=(q.NewLabel(fact="f", old="g", **more),))
+
+    of_all = q.Label(labels=(q.NewLabel(fact="f", old="g", outcome="distinct"),), **WRITING)
+    rejudging = ("--extractor", "--judge", "--since", "@3", "--dry-run")
+    return [
+        (("review",), q.Reviews(limit=50)),
+        (
+            ("review", "--limit", "3", "--cursor", "c", *SCOPE, *MOMENT),
+            q.Reviews(limit=3, cursor="c", scope=FULL_SCOPE, **AT_MOMENT),
+        ),
+        (("label", "f", "g", "updates"), label(outcome="updates")),
+        (("label", "f", "g", "distinct", *WRITE), of_all),
+        (("label", "f", "g", "--confirm"), label(confirm=True)),
+        (("label", "f", "g", "--reject"), label(confirm=False)),
+        (("fit",), q.Fit()),
+        (("fit", "--dry-run"), q.Fit(dry_run=True)),
+        (("rejudge",), q.Rejudge()),
+        (
+            ("rejudge", *rejudging),
+            q.Rejudge(extractor=True, judge=True, since="@3", dry_run=True),
         ),
     ]
 
@@ -165,7 +204,7 @@ def the_rest() -> list[Case]:
 
 
 def cases() -> list[Case]:
-    return [*putting_in(), *asking(), *correcting(), *the_rest()]
+    return [*putting_in(), *asking(), *correcting(), *judging(), *the_rest()]
 
 
 @pytest.mark.parametrize(("args", "request_"), cases(), ids=named)
@@ -307,7 +346,7 @@ def test_forgetting_one_item_by_query_needs_no_asking() -> None:
     one = msgspec.structs.replace(fake.FORGOT, count=1)
     link = FakeLink(Forget=one)
     assert run("forget", "--query", "orbit", link=link).exit_code == 0
-    assert [request.dry_run for request in link.requests] == [True, False]
+    assert [q.only_tells(request) for request in link.requests] == [True, False]
 
 
 @pytest.mark.parametrize(("said", "done"), [("y\n", True), ("n\n", False), ("\n", False)])
@@ -319,7 +358,9 @@ def test_on_a_terminal_it_asks(monkeypatch: pytest.MonkeyPatch, said: str, done:
     result = run("forget", "--tag", "x", link=link, input=said)
     assert "Forget 2 items?" in result.stderr
     assert result.exit_code == (0 if done else 1)
-    assert [request.dry_run for request in link.requests] == ([True, False] if done else [True])
+    assert [q.only_tells(request) for request in link.requests] == (
+        [True, False] if done else [True]
+    )
     if done:  # what is forgotten must be what was shown
         assert link.requests[1].unless_after == fake.FORGOT.position
 
@@ -329,6 +370,16 @@ def test_erasing_without_yes_says_that_nothing_was_done() -> None:
     assert result.exit_code == 0
     assert "nothing was erased: add --yes" in result.stderr
     assert "nothing was erased" not in run("erase", fake.FACT, "--yes").stderr
+
+
+@pytest.mark.parametrize("more", [(), ("updates", "--confirm"), ("updates", "--reject")])
+def test_a_label_says_one_thing(more: tuple[str, ...]) -> None:
+    link = FakeLink()
+    result = run("label", "f", "g", *more, link=link)
+    assert result.exit_code == 2
+    assert "--confirm or --reject" in result.stderr
+    assert link.requests == []
+    assert "'replaces'" in run("label", "f", "g", "replaces").stderr
 
 
 def test_damage_and_disagreement_end_with_1() -> None:

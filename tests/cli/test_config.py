@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rewound.http.config import BadSetting, Settings, default_data, load, shown
+from rewound.http.config import BadSetting, Settings, default_data, load, models_of, shown
 from rewound.memory.place import default_data as library_default
 from tests.cli.fake import asked, run
 
@@ -124,6 +124,23 @@ def test_no_value_that_looks_like_a_secret_is_shown() -> None:
     for name in ("api_key", "access_token", "password", "client_secret"):
         assert shown(name, "CANARY") == "(hidden)"
     assert shown("container", "work") == "work"
+
+
+def test_a_chat_server_is_part_of_the_models(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text("CANARY\n")
+    url = "http://127.0.0.1:9"
+    settings = Settings(data="/x", extractor="model", chat_url=url, chat_key_file=str(file))
+    models = models_of(settings)
+    assert (models.extractor, models.chat_url, models.chat_key) == ("model", url, "CANARY")
+    for wrong, field in (
+        (Settings(data="/x", judge="model"), "REWOUND_CHAT_URL"),
+        (Settings(data="/x", chat_url="nas:8080"), "REWOUND_CHAT_URL"),
+        (Settings(data="/x", chat_key_file=str(tmp_path)), "REWOUND_CHAT_KEY_FILE"),
+    ):
+        with pytest.raises(BadSetting, match=field) as caught:
+            models_of(wrong)
+        assert caught.value.field == field
 
 
 def test_an_unknown_secret_in_the_file_is_not_printed(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from rewound.http.cli import COMMANDS, main
 from rewound.http.cli_base import COMMON
 from rewound.http.cli_errors import EXITS
 from rewound.http.config import Settings, load
+from rewound.llm.attribute_table import parse
 from rewound.memory import replies as r
 from tests.cli.fake import ANSWERED_WITH
 
@@ -37,7 +38,9 @@ SILENT = {"serve", "mcp"}
 """They answer others."""
 ASKS = {
     "remember": "Remember", "update": "Update", "search": "Search", "context": "Context",
-    "list": "List", "show": "Get", "history": "History", "containers": "Containers",
+    "list": "List", "show": "Get", "why": "Why", "history": "History", "timeline": "Timeline",
+    "graph": "Graph", "containers": "Containers", "review": "Reviews", "label": "Label",
+    "fit": "Fit", "rejudge": "Rejudge",
     "forget": "Forget", "restore": "Restore", "erase": "Erase", "undo": "Undo", "log": "Events",
     "diff": "Diff", "replay": "Replay", "verify": "Verify", "seal": "Seal", "rebuild": "Rebuild",
     "reembed": "Reembed",
@@ -231,11 +234,20 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def test_the_example_of_a_settings_file_can_be_read(tmp_path: Path) -> None:
-    (block,) = blocks(CONFIGURATION, "toml")
+    first, chat = blocks(CONFIGURATION, "toml")
     file = tmp_path / "config.toml"
-    file.write_text(block)
-    settings = load({}, {"HOME": "/home/nina", "REWOUND_CONFIG": str(file)}).settings
+    file.write_text(first)
+    environment = {"HOME": "/home/nina", "REWOUND_CONFIG": str(file)}
+    settings = load({}, environment).settings
     assert (settings.data, settings.limit) == (str(tmp_path / "store"), 5)
+    file.write_text(chat)
+    settings = load({}, environment).settings
+    assert (settings.extractor, settings.chat_url) == ("model", "http://127.0.0.1:8080")
+
+
+def test_the_example_of_own_attributes_can_be_read() -> None:
+    (example,) = blocks(CONFIGURATION, "json")
+    assert [row.attribute for row in parse(example)] == ["parking spot", "height"]
 
 
 @pytest.mark.slow

@@ -14,10 +14,12 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
+from rewound.eventlog.events import Outcome
 from rewound.http.chats import Sorter
 from rewound.http.cli import COMMANDS, main
 from rewound.http.cli_errors import EXITS
 from rewound.memory import Memory
+from tests.integration import judging
 
 CHAT = [
     {
@@ -50,6 +52,7 @@ def cli(data: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
     monkeypatch.setenv("REWOUND_DATA", str(data))
     monkeypatch.setenv("REWOUND_EMBEDDER", "none")
     monkeypatch.setenv("REWOUND_EXTRACTOR", "none")
+    monkeypatch.setenv("REWOUND_JUDGE", "none")
 
     def run(*args: str, code: int = 0, **more: Any) -> Result:
         result = CliRunner().invoke(main, [str(arg) for arg in args], **more)
@@ -147,6 +150,77 @@ def test_forgetting_restoring_and_erasing(cli: Cli, fact: str) -> None:
     assert told(cli, "erase", fact, "--yes")["compaction"] == "done"
     assert told(cli, "search", "Nina", "--include-forgotten")["hits"] == []
     cli("verify")
+
+
+def test_why_and_the_undo_that_it_names(
+    cli: Cli, fact: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REWOUND_JUDGE", "rules")
+    new = told(cli, "remember", "Nina now works at Orbit Labs.", "--said-at", "2026-05-01")
+    new_id = new["items"][0]["id"]
+    cli("jobs", "--wait")
+    why = told(cli, "why", fact)
+    assert why["item"]["standing"]["by"] == new_id
+    assert [verdict["fact"] for verdict in why["against"]] == [new_id]
+    text = cli("why", fact).stdout
+    assert "superseded 2026-05-01" in text and "updates" in text
+    (step,) = [step for step in why["steps"] if step["type"] == "fact superseded"]
+    assert step["undo"] in text
+    cli(*step["undo"].split()[1:])
+    assert told(cli, "show", fact)["item"]["standing"] == {"state": "current"}
+    assert "undone by ev_" in cli("why", fact).stdout
+    assert told(cli, "why", fact, "--as-of", "@2")["against"] == []
+    refused(cli("why", new["items"][0]["event"], code=2), "an event")
+
+
+def test_a_review_is_decided_and_the_decision_taken_back(cli: Cli, data: Path, fact: str) -> None:
+    told(cli, "remember", "Nina is at Orbit Labs.", "--said-at", "2026-05-01")
+    new = told(cli, "list")["items"][1]["id"]
+    with judging.opened(data) as store:
+        judging.judge(store, new, [(fact, Outcome.REVIEW, 610)])
+    (review,) = told(cli, "review")["reviews"]
+    assert (review["fact"], review["old"], review["leaning"]) == (new, fact, "updates")
+    text = cli("review").stdout
+    assert f"rewound label {new} {fact} updates" in text and "cosine 0.80" in text
+    labelled = told(cli, "label", new, fact, "--confirm")
+    assert labelled["labels"][0]["outcome"] == "updates"
+    assert told(cli, "review")["total"] == 0
+    assert told(cli, "show", fact)["item"]["standing"]["state"] == "superseded"
+    cli("undo", labelled["labels"][0]["event"])
+    assert told(cli, "review")["total"] == 1
+    assert told(cli, "show", fact)["item"]["standing"]["state"] == "current"
+    told(cli, "label", new, fact, "distinct")
+    assert told(cli, "list")["total"] == 2
+    fitted = told(cli, "fit")
+    assert (fitted["accepted"], fitted["labels"]) == (False, 1)
+    assert "stays as it is (1 label)" in cli("fit", "--dry-run").stdout
+    refused(cli("label", new, new, "updates", code=2), "not compared")
+
+
+def test_going_over_the_past_again(cli: Cli, fact: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    told(cli, "remember", "Nina now works at Orbit Labs.", "--said-at", "2026-05-01")
+    monkeypatch.setenv("REWOUND_JUDGE", "rules")
+    told(cli, "jobs", "--wait")
+    before = told(cli, "stats")["events"]
+    shown = told(cli, "rejudge", "--dry-run")
+    assert (shown["dry_run"], shown["judged"], shown["group"]) == (True, 2, None)
+    assert told(cli, "stats")["events"] == before
+    assert told(cli, "rejudge", "--judge")["judged"] == 2
+    assert told(cli, "show", fact)["item"]["standing"]["state"] == "superseded"
+
+
+def test_timelines_and_the_graph(cli: Cli) -> None:
+    about = ("--subject", "Nina", "--attribute", "employer")
+    dated = ("--valid-from", "2026-03-01", "--valid-to", "2026-05-01")
+    cli("remember", "Nina works at Harbor Foods.", *about, "--value", "Harbor Foods", *dated)
+    cli("remember", "Nina works at Orbit Labs.", *about, "--value", "Orbit Labs")
+    (line,) = told(cli, "timeline", "Nina", "employer")["lines"]
+    assert [period["value"] for period in line["periods"]] == ["Harbor Foods", "Orbit Labs"]
+    assert "2026-03-01 – 2026-05-01" in cli("timeline", "Nina").stdout
+    nodes = told(cli, "graph", "Nina", "--valid-at", "2026-04-01")["nodes"]
+    assert "Harbor Foods" in [node["name"] for node in nodes]
+    path = told(cli, "graph", "Harbor Foods", "--to", "Nina", "--valid-at", "2026-04-01")["path"]
+    assert path == ["Harbor Foods", "Nina"]
 
 
 def test_folders_go_in_change_and_are_pruned(cli: Cli, tmp_path: Path) -> None:
@@ -463,6 +537,9 @@ QUESTIONS: list[tuple[tuple[str, ...], Callable[[Memory], Any]]] = [
     (("containers",), lambda m: m.containers()),
     (("diff", "@2", "@4"), lambda m: m.diff("@2", "@4")),
     (("jobs", "--limit", "100"), lambda m: m.jobs()),
+    (("review", "--limit", "100"), lambda m: m.reviews()),
+    (("timeline", "Nina"), lambda m: m.timeline("Nina")),
+    (("graph", "Nina", "--depth", "2"), lambda m: m.graph("Nina", depth=2)),
 ]
 
 
@@ -471,10 +548,11 @@ def test_answers_equal_the_librarys_byte_for_byte(cli: Cli, data: Path, fact: st
     cli("remember", "Omar likes tea.", "--tag", "drinks")
     cli("update", fact, "Nina works at Orbit Labs.")
     ours = [cli(*args, "--json").stdout_bytes for args, _ in QUESTIONS]
-    ours += [cli(name, fact, "--json").stdout_bytes for name in ("show", "history")]
+    ours += [cli(name, fact, "--json").stdout_bytes for name in ("show", "history", "why")]
     with Memory(data) as memory:
         theirs = [msgspec.json.encode(ask(memory)) + b"\n" for _, ask in QUESTIONS]
-        theirs += [msgspec.json.encode(ask(fact)) + b"\n" for ask in (memory.get, memory.history)]
+        of_one = (memory.get, memory.history, memory.why)
+        theirs += [msgspec.json.encode(ask(fact)) + b"\n" for ask in of_one]
         # and through the socket of an owner in another thread of this process
         shared = [cli(*args, "--json").stdout_bytes for args, _ in QUESTIONS]
     assert ours == theirs
@@ -487,7 +565,7 @@ def test_answers_equal_the_librarys_byte_for_byte(cli: Cli, data: Path, fact: st
 def spawn(data: Path, *args: str) -> "subprocess.Popen[str]":
     env = {k: v for k, v in os.environ.items() if not k.startswith("REWOUND_")}
     env |= {"REWOUND_DATA": str(data), "XDG_CONFIG_HOME": "/nowhere", "PYTHONUNBUFFERED": "1"}
-    env |= {"REWOUND_EMBEDDER": "none", "REWOUND_EXTRACTOR": "none"}
+    env |= {f"REWOUND_{name}": "none" for name in ("EMBEDDER", "EXTRACTOR", "JUDGE")}
     pipe = subprocess.PIPE
     return subprocess.Popen(
         [sys.executable, "-m", "rewound.http", *args],

@@ -133,6 +133,64 @@ def test_long_writes_are_counted() -> None:
     assert len(text.splitlines()) < 5
 
 
+def judgements(evil: str, view: r.View) -> list[msgspec.Struct]:
+    """Replies about judging with the text wherever one can stand."""
+    pair = msgspec.structs.replace(fake.PAIR, old_text=evil, evidence={evil: 0.5})
+    verdict = msgspec.structs.replace(fake.VERDICT, pairs=(pair,), fact_text=evil, judge=evil)
+    source = msgspec.structs.replace(fake.FROM_CHAT, speaker=evil, conversation=evil)
+    said = r.Period(id=fake.FACT, text=evil, standing=fake.CURRENT, value=evil, sources=(source,))
+    edge = r.Edge(
+        kind="attribute", source=evil, target=evil, fact=fake.FACT, standing=fake.CURRENT,
+        relation=evil,
+    )  # fmt: skip
+    review = SAMPLES["ReviewList"]
+    assert isinstance(review, r.ReviewList)
+    return [
+        msgspec.structs.replace(
+            SAMPLES["Explained"],
+            item=view,
+            versions=(view, view),
+            verdict=verdict,
+            against=(verdict,),
+            extractor=evil,
+            notes=(evil,),
+            quotes=(r.Quote(source=source, words=evil),),
+            steps=(msgspec.structs.replace(fake.STEP, what=evil),),
+        ),
+        msgspec.structs.replace(
+            review,
+            container=evil,
+            reviews=(
+                msgspec.structs.replace(
+                    review.reviews[0],
+                    text=evil,
+                    old_text=evil,
+                    evidence={evil: 0.5},
+                    sources=(source,),
+                ),
+            ),
+        ),
+        msgspec.structs.replace(
+            SAMPLES["Fitted"],
+            why=evil,
+            accepted=False,
+            flips=(msgspec.structs.replace(fake.FLIP, text=evil, old_text=evil),),
+        ),
+        msgspec.structs.replace(
+            SAMPLES["Chronicle"],
+            subject=evil,
+            lines=(r.AttributeLine(attribute=evil, periods=(said,)),),
+        ),
+        msgspec.structs.replace(
+            SAMPLES["Network"],
+            entity=evil,
+            path=(evil, evil),
+            edges=(edge,),
+            nodes=(r.Node(name=evil, distance=1, facts=1),),
+        ),
+    ]
+
+
 @pytest.mark.parametrize(
     "evil",
     [
@@ -162,7 +220,8 @@ def test_a_memory_cannot_move_the_terminal(evil: str) -> None:
     )
     event = msgspec.structs.replace(fake.TOLD, texts={"text": evil}, data={"note": evil})
     change = msgspec.structs.replace(fake.CHANGE, text=evil)
-    replies = [
+    replies: list[msgspec.Struct] = [
+        *judgements(evil, view),
         r.Shown(container=evil, item=view, moment=fake.NOW),
         msgspec.structs.replace(SAMPLES["Page"], items=(view,), container=evil, notes=(evil,)),
         msgspec.structs.replace(SAMPLES["Told"], events=(event,)),
@@ -181,7 +240,7 @@ def test_a_memory_cannot_move_the_terminal(evil: str) -> None:
         unsafe = set(text) & set("\x1b\x07\x9b\x08\r\u202e\u2066\ufeff\u2028")
         assert not unsafe, (type(reply), unsafe)
     if evil.startswith("[bold]"):
-        assert evil in shown(replies[0])
+        assert all(evil in shown(reply) for reply in replies)
 
 
 def test_colour_follows_the_setting_and_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,6 +253,52 @@ def test_colour_follows_the_setting_and_the_terminal(monkeypatch: pytest.MonkeyP
     assert "\x1b[" not in run("search", "x", env={"TERM": "xterm", "NO_COLOR": "1"}).stdout
     assert "\x1b[" not in run("search", "x", env={"TERM": "dumb"}).stdout
     assert "\x1b[" not in run("search", "x", "--color", "never", env={"TERM": "xterm"}).stdout
+
+
+def test_why_is_one_screen_with_the_way_back_for_each_step() -> None:
+    why = SAMPLES["Explained"]
+    assert isinstance(why, r.Explained)
+    text = shown(why)
+    for part in (
+        "“I work at Orbit Labs now.”",
+        "by rules/1, confidence 0.87",
+        "by features/1, under the policy that comes with Rewound",
+        "leans to updates",
+        f"a person said distinct ({fake.EVENT})",
+        "cosine 0.80, words 0.50\n",
+        f"rewound undo {fake.EVENT}",
+        f"undone by {fake.EVENT}",
+        "cannot be undone",
+        "note: a note",
+    ):
+        assert part in text, part
+    of_its_own = msgspec.structs.replace(fake.VERDICT, policy=fake.EVENT)
+    assert f"under the policy of {fake.EVENT}" in shown(
+        msgspec.structs.replace(why, verdict=of_its_own)
+    )
+    long = msgspec.structs.replace(why, steps=why.steps * 30, against=why.against * 30)
+    lines = shown(long, Look(width=100, terminal=True)).splitlines()
+    assert "  and 70 earlier steps (--json tells all)" in lines
+    assert "  and 22 earlier ones (--json tells all)" in lines
+    assert len([line for line in lines if "earlier" not in line]) < 80
+
+
+def test_a_review_says_how_to_decide_it() -> None:
+    text = shown(SAMPLES["ReviewList"])
+    assert "leans to updates, 0.61 · cosine 0.80, words 0.50" in text
+    assert f"decide with: rewound label {fake.FACT} {fake.OLD} updates" in text
+    assert "1 of 3 to be decided in default" in text
+
+
+def test_a_fit_that_was_not_taken_says_why() -> None:
+    refused = msgspec.structs.replace(
+        SAMPLES["Fitted"], accepted=False, event=None, flips=(), why="it would be worse"
+    )
+    text = shown(refused)
+    assert "the policy stays as it is (20 labels)" in text and "it would be worse" in text
+    assert "undo" not in text
+    dry = shown(msgspec.structs.replace(SAMPLES["Fitted"], dry_run=True))
+    assert "would be fitted" in dry and "undo" not in dry
 
 
 def test_a_page_says_how_to_go_on() -> None:

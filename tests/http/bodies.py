@@ -10,6 +10,9 @@ from rewound.memory import requests as q
 
 FACT_ID = "fact_01jqz3v5x8e9q7m4n2k6h0w1ar"
 EVENT_ID = "ev_01jqz3v5x8e9q7m4n2k6h0w1ar"
+LABEL = {"fact": FACT_ID, "old": FACT_ID, "outcome": "updates"}
+LISTS = ("facts", "documents", "messages", "labels")
+"""Fields that hold several items."""
 
 
 class Body(NamedTuple):
@@ -55,6 +58,11 @@ BODIES = [
         {},
         ("ids", "filters", "query", "limit"),
     ),
+    Body("POST", "/v1/labels", q.Label, {"labels": [LABEL]}),
+    Body("POST", "/v1/labels", q.NewLabel, LABEL),
+    Body("POST", "/v1/labels", q.NewLabel, LABEL, inside="labels"),
+    Body("POST", "/v1/policy/fit", q.Fit, {}, ("container",)),
+    Body("POST", "/v1/rejudge", q.Rejudge, {}, ("container",)),
     Body("POST", "/v1/jobs/retry", q.Retry, {}),
     Body("POST", "/v1/workers", q.Workers, {"action": "status"}, ("container",)),
     Body("PUT", "/v1/containers/home", q.Configure, {}, ("container",)),
@@ -93,7 +101,7 @@ def wrong_types() -> Iterator[Wrong]:
             if field.name in body.leaves_out:
                 continue
             place = f"{body.inside}.{field.name}" if body.inside else field.name
-            if body.inside in ("facts", "documents", "messages"):
+            if body.inside in LISTS:
                 place = f"{body.inside}[0].{field.name}"
             for value in wrong_values(field.type):
                 yield Wrong(body, place, placed(body, field.name, value))
@@ -101,7 +109,7 @@ def wrong_types() -> Iterator[Wrong]:
 
 def placed(body: Body, name: str, value: Any) -> dict[str, Any]:
     """The right body with one field set to another value."""
-    if body.inside in ("facts", "documents", "messages"):
+    if body.inside in LISTS:
         return {body.inside: [{**body.right, name: value}]}
     if body.inside:
         return {"query": "a", body.inside: {**body.right, name: value}}

@@ -162,6 +162,7 @@ def environment(runtime: Path, home: Path) -> dict[str, str]:
         "PYTHONWARNINGS": "default",
         "REWOUND_EMBEDDER": "none",
         "REWOUND_EXTRACTOR": "none",
+        "REWOUND_JUDGE": "none",
     }
 
 

@@ -183,6 +183,18 @@ QUESTIONS = [
         lambda m: m.diff("@2", "@6"), ("diff", "@2", "@6"), "/v1/diff", {"start": "@2", "end": "@6"}
     ),
     Question(lambda m: m.jobs(limit=100), ("jobs", "--limit", "100"), "/v1/jobs", {"limit": 100}),
+    Question(
+        lambda m: m.reviews(limit=100), ("review", "--limit", "100"), "/v1/reviews", {"limit": 100}
+    ),
+    Question(
+        lambda m: m.timeline("Nina"), ("timeline", "Nina"), "/v1/timeline", {"subject": "Nina"}
+    ),
+    Question(
+        lambda m: m.graph("Nina", depth=2, valid_at="2026-04-01"),
+        ("graph", "Nina", "--depth", "2", "--valid-at", "2026-04-01"),
+        "/v1/graph",
+        {"entity": "Nina", "depth": 2, "valid_at": "2026-04-01"},
+    ),
     Question(lambda m: m.stats(), ("stats",), "/v1/stats", {}),
     Question(lambda m: m.stats(store=True), ("stats", "--store"), "/v1/stats", {"store": "true"}),
 ]
@@ -208,6 +220,10 @@ def test_items_and_their_lives_are_told_alike(doors: Doors) -> None:
             life = doors.library(doors.memory.history(view.id))
             assert doors.cli("history", view.id) == life
             assert doors.rest(f"/v1/items/{view.id}/history") == life
+            if what == "fact":
+                why = doors.library(doors.memory.why(view.id))
+                assert doors.cli("why", view.id) == why
+                assert doors.rest(f"/v1/facts/{view.id}/why") == why
 
 
 def test_containers_are_told_alike(doors: Doors) -> None:

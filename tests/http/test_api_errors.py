@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from rewound.memory import replies as r
-from tests.http.bodies import BODIES, EVENT_ID, FACT_ID, Body, Wrong, wrong_types
+from tests.http.bodies import BODIES, EVENT_ID, FACT_ID, LISTS, Body, Wrong, wrong_types
 from tests.http.serving import Api, Served, error_of, reply_of
 
 WRONG = list(wrong_types())
@@ -52,7 +52,7 @@ def told_wrong(api: Api, wrong: Wrong) -> str:
 def test_an_unknown_field_is_refused_by_its_name(api: Api, body: Body) -> None:
     inner = {**body.right, "spce": "A"}
     sent: dict[str, Any] = inner
-    if body.inside in ("facts", "documents", "messages"):
+    if body.inside in LISTS:
         sent = {body.inside: [inner]}
     elif body.inside:
         sent = {"query": "a", body.inside: inner}

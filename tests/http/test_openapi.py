@@ -20,6 +20,7 @@ from rewound.http.problems import STATUS, Error, Problem, telling_of
 from rewound.http.routing import ROUTES, Route
 from rewound.memory import requests as q
 from rewound.memory.link import Link
+from rewound.memory.replies import Explained
 
 API = json.loads(msgspec.json.encode(description()))
 
@@ -149,16 +150,25 @@ class Story:
         item: dict[str, Any] = self.ask(BY_NAME[(method, path)], {}, given)["items"][0]
         return item
 
+    def judged(self) -> dict[str, Any]:
+        """A pair that was compared."""
+        self.link.call(q.Workers(action="wait"))
+        told = self.link.call(q.Why(id=self.other["id"]))
+        assert isinstance(told, Explained) and told.verdict is not None
+        return {"fact": told.item.id, "old": told.verdict.pairs[0].old}
+
     def samples(self) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
         """Method and path -> the id in the path, and the fields; in an order that works."""
         fact, document, message = self.fact["id"], self.document["id"], self.message["id"]
         query = {"query": "Nina"}
         return {
+            ("POST", "/v1/labels"): ("", {**self.judged(), "outcome": "extends"}),
             ("POST", "/v1/facts"): ("", {"text": "Omar has a cat."}),
             ("GET", "/v1/facts"): ("", {"tags": "a"}),
             ("GET", "/v1/facts/{id}"): (fact, {}),
             ("PATCH", "/v1/facts/{id}"): (fact, {"text": "Nina works at Harbor Foods."}),
             ("GET", "/v1/facts/{id}/history"): (fact, {}),
+            ("GET", "/v1/facts/{id}/why"): (fact, {}),
             ("DELETE", "/v1/facts/{id}"): (self.other["id"], {}),
             ("POST", "/v1/documents"): ("", {"text": "A text.", "infer": False}),
             ("GET", "/v1/documents"): ("", {}),
@@ -175,6 +185,11 @@ class Story:
             ("POST", "/v1/context"): ("", query),
             ("GET", "/v1/items/{id}"): (fact, {}),
             ("GET", "/v1/items/{id}/history"): (document, {}),
+            ("GET", "/v1/timeline"): ("", {"subject": "Nina"}),
+            ("GET", "/v1/graph"): ("", {"entity": "Nina", "depth": "2"}),
+            ("GET", "/v1/reviews"): ("", {}),
+            ("POST", "/v1/policy/fit"): ("", {"dry_run": True}),
+            ("POST", "/v1/rejudge"): ("", {"dry_run": True}),
             ("POST", "/v1/forget"): ("", {"query": "figs", "dry_run": True}),
             ("POST", "/v1/restore"): ("", {"ids": [message]}),
             ("POST", "/v1/events/{id}/forget"): (self.fact["event"], {"dry_run": True}),
@@ -204,6 +219,7 @@ NOT_SHOWN = {("POST", "/v1/jobs/retry"), ("POST", "/v1/reembed")}
 def test_real_replies_are_as_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REWOUND_EMBEDDER", "none")
     monkeypatch.setenv("REWOUND_EXTRACTOR", "none")
+    monkeypatch.setenv("REWOUND_JUDGE", "rules")
     story = Story(tmp_path / "store")
     samples = story.samples()
     assert set(samples) == set(BY_NAME) - NOT_SHOWN

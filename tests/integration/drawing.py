@@ -65,6 +65,7 @@ class With(Models, frozen=True, kw_only=True):
 
     given: Any
     embedder: Any = "none"
+    judge: Any = "none"
 
     def make_extractor(self) -> Extractor:
         made: Extractor = self.given

@@ -54,12 +54,15 @@ class Texts:
     def __init__(self, body: BodyOf) -> None:
         self._body = body
 
+    def raw(self, ref: Body | None, position: int) -> bytes | None:
+        return None if ref is None else self._body(ref.place(position))
+
     def text(self, ref: Body | None, position: int) -> str | None:
-        content = None if ref is None else self._body(ref.place(position))
+        content = self.raw(ref, position)
         return None if content is None else read_text(content)
 
     def value(self, ref: Body | None, position: int) -> Any:
-        content = None if ref is None else self._body(ref.place(position))
+        content = self.raw(ref, position)
         return None if content is None else read_value(content)
 
     def tags(self, ref: Body | None, position: int) -> set[str]:

@@ -28,14 +28,15 @@ def fact(ledger: Ledger, item: Ref) -> Row | None:
             "expires_at": event.expires_at,
             "caller_id": ledger.texts.text(event.caller_id, at),
         }
-    ended = ended_by(ledger, FactId(item.id))
+    begin = start(stated, said)
+    ended = ended_by(ledger, FactId(item.id), begin)
     unsaid = unsaid_at(ledger, item, support)
-    valid_from, valid_to = validity(stated, said, ended, unsaid)
+    valid_to = finish(stated, begin, ended, unsaid)
     statement = event.statement
     return {
         "text": ledger.texts.text(statement.text, at),
         "kind": statement.kind.name.lower(),
-        "valid_from": valid_from,
+        "valid_from": begin,
         "valid_to": valid_to,
         "subject": ledger.texts.text(statement.subject, at),
         "attribute": ledger.texts.text(statement.attribute, at),
@@ -47,26 +48,32 @@ def fact(ledger: Ledger, item: Ref) -> Row | None:
         "said_at": said.at if said else None,
         "supersedes": supersedes(ledger, FactId(item.id)),
         "ended": ended,
+        "repeated_by": repeated_by(ledger, FactId(item.id)),
+        "extends": extends(ledger, FactId(item.id)),
         "unsaid_at": unsaid,
         **extras,
     }
 
 
-def validity(
-    stated: Recorded, said: Instant | None, ended: Row | None, unsaid: int | None
-) -> tuple[int, int | None]:
+def start(stated: Recorded, said: Instant | None) -> int:
+    """When a fact begins to hold: as stated, else when it was said, else when it was recorded."""
+    assert isinstance(stated.event, e.FactRemembered | e.FactExtracted | e.FactEdited)
+    begin = stated.event.statement.valid_from or said
+    return begin.at if begin else stated.envelope.recorded_at
+
+
+def finish(stated: Recorded, begin: int, ended: Row | None, unsaid: int | None) -> int | None:
+    """When it ceases; what was corrected, or only repeats another, holds at no time of its own."""
     assert isinstance(stated.event, e.FactRemembered | e.FactExtracted | e.FactEdited)
     statement = stated.event.statement
-    begin = statement.valid_from or said
-    start = begin.at if begin else stated.envelope.recorded_at
     end = statement.valid_to.at if statement.valid_to else None
-    if ended and ended["corrects"]:
-        return start, start
+    if ended and (ended["corrects"] or ended["repeats"]):
+        return begin
     for at in (ended["at"] if ended else None, unsaid):
         if at is not None:
-            cut = max(start, at)
+            cut = max(begin, at)
             end = cut if end is None else min(end, cut)
-    return start, end
+    return end
 
 
 def withdrawals(ledger: Ledger, item: Ref) -> list[Recorded]:
@@ -118,19 +125,22 @@ def ends(ledger: Ledger, fact: FactId) -> Iterator[Recorded]:
                 yield r
 
 
-def ended_by(ledger: Ledger, fact: FactId) -> Row | None:
+def ended_by(ledger: Ledger, fact: FactId, begin: int) -> Row | None:
     """A correction of this very version, else the earliest in world time, else by position."""
     found: list[tuple[bool, int, int, Row]] = []
     for r in ends(ledger, fact):
         event = r.event
+        repeats = False
         if isinstance(event, e.FactEdited):
             by, told = event.fact, event.statement.valid_from or event.said_at
         else:
             assert isinstance(event, e.FactSuperseded)
-            by, told = event.by, event.at
+            by, told, repeats = event.by, event.at, event.repeats
         corrects = event.corrects and event.ends[0] == fact
         at = told.at if told else r.envelope.recorded_at
-        row: Row = {"by": show(Kind.FACT, by), "at": at, "corrects": corrects}
+        if repeats:
+            at = begin
+        row: Row = {"by": show(Kind.FACT, by), "at": at, "corrects": corrects, "repeats": repeats}
         found.append((not corrects, at, r.position, row))
     found.sort(key=lambda each: each[:3])
     return found[0][3] if found else None
@@ -142,10 +152,37 @@ def supersedes(ledger: Ledger, fact: FactId) -> list[str]:
     for r in ledger.about(Ref(Kind.FACT, fact)):
         if isinstance(r.event, e.FactEdited) and r.event.fact == fact:
             found += r.event.ends
-        elif isinstance(r.event, e.FactSuperseded) and r.event.by == fact:
-            found += [
-                old
-                for old in r.event.ends
-                if any(other.position == r.position for other in ends(ledger, old))
-            ]
+        elif isinstance(r.event, e.FactSuperseded) and r.event.by == fact and not r.event.repeats:
+            found += still_ended(ledger, r, r.event)
     return [show(Kind.FACT, old) for old in dict.fromkeys(found)]
+
+
+def repeated_by(ledger: Ledger, fact: FactId) -> list[str]:
+    """All that say the same as this one, by events that were not lifted, in order."""
+    found: list[FactId] = []
+    for r in ledger.about(Ref(Kind.FACT, fact)):
+        if isinstance(r.event, e.FactSuperseded) and r.event.by == fact and r.event.repeats:
+            found += still_ended(ledger, r, r.event)
+    return [show(Kind.FACT, each) for each in dict.fromkeys(found)]
+
+
+def still_ended(ledger: Ledger, r: Recorded, event: e.FactSuperseded) -> list[FactId]:
+    """Those facts that an event ended and that no reinstating took from it since."""
+    return [
+        old
+        for old in event.ends
+        if any(other.position == r.position for other in ends(ledger, old))
+    ]
+
+
+def extends(ledger: Ledger, fact: FactId) -> list[str]:
+    """What it adds to: of each target the last link counts, the first says its place."""
+    last: dict[FactId, e.Outcome] = {}
+    first: list[FactId] = []
+    for r in ledger.about(Ref(Kind.FACT, fact)):
+        event = r.event
+        if isinstance(event, e.FactsLinked) and event.source == fact:
+            last[event.target] = event.outcome
+            if event.outcome is e.Outcome.EXTENDS and event.target not in first:
+                first.append(event.target)
+    return [show(Kind.FACT, target) for target in first if last[target] is e.Outcome.EXTENDS]

@@ -14,6 +14,7 @@ from rewound.eventlog.log import Recorded
 from tests.oracle.docs import container, document, jobs, message, passage
 from tests.oracle.effect import BodyOf
 from tests.oracle.facts import fact
+from tests.oracle.judged import policies, reviews, unjudged, verdict
 from tests.oracle.ledger import Ledger, place_name
 
 Row = dict[str, Any]
@@ -39,6 +40,10 @@ def oracle(
         "hidden": hidden(ledger),
         "masks": masks(ledger),
         "jobs": jobs(ledger),
+        "verdicts": _rows(ledger, Kind.FACT, verdict),
+        "reviews": reviews(ledger),
+        "policies": policies(ledger),
+        "unjudged": unjudged(ledger),
     }
 
 

@@ -81,6 +81,8 @@ def standing(row: Row, now: int) -> str:
     if row["ended"]:
         if row["ended"]["corrects"]:
             return "corrected"
+        if row["ended"]["repeats"]:
+            return "repeated"
         if over or row["valid_from"] > now:
             return "superseded"
     elif over or (row["unsaid_at"] is not None and row["valid_to"] <= row["valid_from"]):

@@ -55,6 +55,10 @@ def psg(value: int) -> str:
     return show(Kind.PASSAGE, number(value))
 
 
+def ev(position: int) -> str:
+    return show(Kind.EVENT, number(position))
+
+
 def fact_ref(value: int) -> Ref:
     return Ref(Kind.FACT, number(value))
 
@@ -177,6 +181,33 @@ class Story:
         facts = (FactId(number(value)),)
         event = e.FactReinstated(facts, EventId(number(superseding)), FactId(number(by)))
         return self.add(event, causes=causes)
+
+    def repeat(self, by: int, value: int, *, causes: tuple[int, ...] = ()) -> int:
+        """Fact `value` says the same as `by`; none of its own times differs."""
+        ended = (FactId(number(value)),)
+        return self.add(e.FactSuperseded(FactId(number(by)), ended, repeats=True), causes=causes)
+
+    def judge(
+        self, value: int, *pairs: tuple[int, e.Outcome], causes: tuple[int, ...] = (), **fields: Any
+    ) -> int:
+        """A judging that leans to `updates` wherever it leaves a pair to a person."""
+        found: list[e.Pair] = []
+        for old, outcome in pairs:
+            leaning = e.Outcome.UPDATES if outcome is e.Outcome.REVIEW else outcome
+            found.append(e.Pair(FactId(number(old)), outcome, 900, leaning))
+        return self.add(e.FactsJudged(FactId(number(value)), tuple(found), **fields), causes=causes)
+
+    def label(self, judged: int, value: int, old: int, outcome: e.Outcome) -> int:
+        pair = FactId(number(value)), FactId(number(old))
+        return self.add(e.LabelGiven(EventId(number(judged)), *pair, outcome))
+
+    def link(self, source: int, target: int, outcome: e.Outcome = e.Outcome.EXTENDS) -> int:
+        return self.add(e.FactsLinked(FactId(number(source)), FactId(number(target)), outcome))
+
+    def fit(self, parameters: str, *labels: int) -> int:
+        given = tuple(EventId(number(label)) for label in labels)
+        event = e.PolicyFitted(CONTAINER, self.piece(parameters), given)
+        return self.add(event, causes=labels)
 
     def end(self, *values: int, at: str | None = None, causes: tuple[int, ...] = ()) -> int:
         facts = tuple(FactId(number(value)) for value in values)

@@ -19,15 +19,18 @@ from tests.oracle.effect import effective_ids, without
 from tests.oracle.fold import Dump, erased_items, oracle
 from tests.oracle.ledger import place_name
 from tests.oracle.reads import Asked, listing, recorded_times, search_visible
+from tests.property.chains import connected
 from tests.property.copying import copy_until
 from tests.property.driver import Driver
 from tests.property.meanings import NO_WORDS, ranked
-from tests.property.words import canaries, own_bodies, owners, withheld
+from tests.property.ruled import OVERLAY
+from tests.property.words import NAMES, canaries, own_bodies, owners, withheld
 
 FORGOTTEN_BY = re.compile(rb'("state":"forgotten"),"by":"ev_[0-9a-z]{26}"')
 """The copy of law 2 forgets by events of its own."""
 
-OVERLAY = ("hidden", "masks")
+SOME = 12
+"""Items of which each is asked for by itself."""
 WHATS: tuple[requests.What, ...] = ("fact", "document", "message", "passage")
 QUERIES = ("Ann likes teaq0", "codeq2 red", "moved to townq4", NO_WORDS)
 VALID_AT = ("2024-05-01", "2025-03-01T00:00:00Z")
@@ -77,9 +80,19 @@ def battery(name: str, dump: Dump, as_of: str | None = None) -> list[requests.Re
     ]
     asked += [requests.List(container=name, what=what, as_of=as_of) for what in WHATS]
     asked.append(requests.List(container=name, as_of=as_of, include_superseded=True))
+    asked.append(requests.Timeline(container=name, subject=NAMES[0], as_of=as_of))
+    asked.append(requests.Graph(container=name, entity=NAMES[1], depth=2, as_of=as_of))
     items = [item for table in ("facts", "documents", "messages") for item in dump[table]]
-    asked += [requests.Get(container=name, id=item, as_of=as_of) for item in items[:12]]
+    asked += [requests.Get(container=name, id=item, as_of=as_of) for item in items[:SOME]]
+    asked += explanations(name, dump, as_of)
+    asked.append(requests.Reviews(container=name, as_of=as_of))
     return asked
+
+
+def explanations(name: str, dump: Dump, as_of: str | None = None) -> list[requests.Read]:
+    return [
+        requests.Why(container=name, id=fact, as_of=as_of) for fact in list(dump["facts"])[:SOME]
+    ]
 
 
 def time_law(driver: Driver, name: str, position: int, copy: Driver) -> None:
@@ -106,7 +119,7 @@ def time_law(driver: Driver, name: str, position: int, copy: Driver) -> None:
     for asked, present in zip(past, battery(name, items), strict=True):
         found, wanted = (
             FORGOTTEN_BY.sub(rb"\1", told)
-            for told in (driver.bytes_of(asked), copy.bytes_of(present))
+            for told in (driver.bytes_of(asked, log=False), copy.bytes_of(present, log=False))
         )
         assert found == wanted, f"time: {asked}\n found {found!r}\n want  {wanted!r}"
 
@@ -220,7 +233,7 @@ def forgetting_law(driver: Driver, name: str) -> None:
             continue
         then = oracle(events[: r.position - 1], bodies, by_tag=True)["facts"]
         hides = {str(ref) for ref in r.event.hides}
-        missing = versions(then, str(r.event.item)) - hides
+        missing = connected(then, str(r.event.item)) - hides
         assert not missing, f"forget: {event_name(r)} leaves out {sorted(missing)} of the chain"
         masks = {
             (str(span.source), place_name(span.place), span.start, span.end)
@@ -229,22 +242,6 @@ def forgetting_law(driver: Driver, name: str) -> None:
         for fact in hides & set(then):
             shown = {tuple(span) for span in then[fact]["sources"]} - masks
             assert not shown, f"forget: {event_name(r)} leaves {sorted(shown)} of {fact} to be read"
-
-
-def versions(facts: dict[str, Any], fact: str) -> set[str]:
-    """The chain of a fact: all that supersede or end each other, however far away."""
-    links: dict[str, set[str]] = {}
-    for item, row in facts.items():
-        others = {*row["supersedes"], *([row["ended"]["by"]] if row["ended"] else [])}
-        for other in others & set(facts):
-            links.setdefault(item, set()).add(other)
-            links.setdefault(other, set()).add(item)
-    found, waiting = {fact}, [fact]
-    while waiting:
-        fresh = links.get(waiting.pop(), set()) - found
-        found |= fresh
-        waiting += fresh
-    return found
 
 
 def _asked_words(asked: requests.Read) -> bytes:
@@ -261,7 +258,7 @@ def log_reads(name: str, dump: Dump, as_of: str | None = None) -> list[requests.
         requests.Stats(container=name),
         requests.Jobs(container=name, as_of=as_of),
     ]
-    asked += [requests.History(container=name, id=item, as_of=as_of) for item in items[:12]]
+    asked += [requests.History(container=name, id=item, as_of=as_of) for item in items[:SOME]]
     return asked
 
 

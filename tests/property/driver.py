@@ -18,11 +18,13 @@ from rewound.eventlog.ids import STORE, ContainerId, Kind, Ref
 from rewound.eventlog.log import Draft, Head, Log, Recorded
 from rewound.llm.hashing import HashingEmbedder
 from rewound.memory import embedding, replies, requests
+from rewound.memory.deciding import Judge
 from rewound.memory.embedding import EmbeddingDuty
 from tests.oracle.compare import canonical
 from tests.oracle.fold import Dump, oracle, oracle_at
 from tests.oracle.story import CountedIds, HandClock
 from tests.property.purity import pure
+from tests.property.ruled import dumped
 
 START_US = 1_750_000_000_000_000
 MINUTE_US = 60_000_000
@@ -115,20 +117,30 @@ class Driver:
         with pure(self.guarded):
             return self.engine.call(request)
 
-    def bytes_of(self, request: requests.Request) -> bytes:
-        """A reply as JSON, or the error's; what belongs to the moment of asking is left out."""
+    def bytes_of(self, request: requests.Request, *, log: bool = True) -> bytes:
+        """A reply as JSON, or the error's; what belongs to the moment of asking is left out, and
+        without `log` the events that are told beside what stands."""
         from rewound.eventlog.errors import RewoundError
 
         try:
             reply = self.call(request)
         except RewoundError as error:
             return msgspec.json.encode([error.code, error.field, error.message])
-        return msgspec.json.encode(without_moment(reply))
+        plain = without_moment(reply)
+        if isinstance(reply, replies.Explained) and not log:
+            del plain["steps"]
+        return msgspec.json.encode(plain)
 
     def record(self, name: str, drafts: Sequence[Draft], actor: Actor = WORKER) -> list[Recorded]:
         """Append what a worker found out; raises RewoundError when it came too late."""
         with pure(self.guarded):
             return list(self.engine.record(name, drafts, actor=actor))
+
+    def judge(self, verdict: Judge, actor: Actor = WORKER) -> list[Recorded]:
+        """Append a verdict with what follows from it; raises as `record` does."""
+        with pure(self.guarded):
+            applied = self.engine.submit_record(verdict, actor=actor).result()
+        return list(applied.recorded)
 
     def embed(self, steps: int = STEPS_MAX) -> None:
         """Give texts that wait their vectors: some batches, or all. Without `meaning`, nothing."""
@@ -180,11 +192,9 @@ class Driver:
 
     def dump(self, name: str, at: int | None = None) -> Dump:
         """The rows open now, or at a position, from the live views."""
-        from rewound.projections import dump
-
-        container = self.container(name)
+        container, events, bodies = self.container(name), self.events(name), self.bodies(name)
         with self.engine.reading() as snapshot:
-            return canonical(dump.present(snapshot.container(container), at))
+            return dumped(snapshot.container(container), events, bodies, at)
 
     def oracle(self, name: str, *, by_tag: bool = False) -> Dump:
         return canonical(oracle(self.events(name), self.bodies(name), by_tag=by_tag))

@@ -1,10 +1,12 @@
 """Random logs made of events alone, without deciders: wilder than commands would write them.
 
 They keep what every writer keeps: causes lie before and hold, an item is created once under a fresh
-id and spoken of only afterwards, a SeenAgain points to an event that states its item. Everything
-else may happen in any order: endings of endings, undos of anything, half a restoring.
+id and spoken of only afterwards, a SeenAgain points to an event that states its item, a label is of
+a pair that was judged, a repeat lies where its fact begins. Everything else may happen in any
+order: endings of endings, undos of anything, half a restoring, facts that repeat each other.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from rewound.eventlog import events as e
@@ -19,7 +21,7 @@ from rewound.eventlog.ids import (
     PassageId,
     Ref,
 )
-from rewound.eventlog.instants import parse_instant
+from rewound.eventlog.instants import Instant, parse_instant
 from rewound.eventlog.log import Recorded
 from tests.oracle.effect import effective_ids
 from tests.oracle.story import CONTAINER, Story, number
@@ -28,6 +30,11 @@ from tests.property.words import sentence
 
 IDS = 5
 """Items of each kind: few, so that events meet."""
+
+PERSONAL = (e.Undone, e.Forgotten, e.Restored, e.ContainerConfigured, e.LabelGiven)
+
+DECIDED = tuple(outcome for outcome in e.Outcome if outcome is not e.Outcome.REVIEW)
+"""What a pair may lean to, and what a person may say of it."""
 
 MAKES = {
     Kind.FACT: (e.FactRemembered, e.FactExtracted, e.FactEdited),
@@ -38,12 +45,13 @@ MAKES = {
 
 
 class Inventor:
-    """Adds one random event after another to a story."""
+    """Adds one random event after another to a story; some stories are of judging mostly."""
 
     def __init__(self, c: Choices) -> None:
         self.c = c
         self.story = Story()
         self.last_id = 0
+        self.judging = chance(c, 40)
 
     # --- pieces of events
 
@@ -232,6 +240,57 @@ class Inventor:
         ends = tuple(fact for fact in self.facts() if fact != by)
         return e.FactSuperseded(by, ends, self.day(), chance(self.c, 30)) if ends else None
 
+    def repeated(self) -> e.Event | None:
+        if len(self.known(Kind.FACT)) < 2:
+            return None
+        fact, by = one(self.c, self.events(*MAKES[Kind.FACT])), one(self.c, self.known(Kind.FACT))
+        event = fact.event
+        assert isinstance(event, e.FactRemembered | e.FactExtracted | e.FactEdited)
+        said = None if isinstance(event, e.FactExtracted) else event.said_at
+        begin = event.statement.valid_from or said or Instant(fact.envelope.recorded_at)
+        if by == event.fact:
+            return None
+        return e.FactSuperseded(FactId(by), (event.fact,), begin, repeats=True)
+
+    def judged(self) -> e.Event | None:
+        """One fact compared with some others; evidence and policy may be missing."""
+        found = [FactId(raw) for raw in self.known(Kind.FACT)]
+        if not found:
+            return None
+        fact = one(self.c, found)
+        pairs = tuple(
+            e.Pair(old, one(self.c, list(e.Outcome)), self.c.below(1000), one(self.c, DECIDED))
+            for old in self.facts()
+            if old != fact and not chance(self.c, 10)
+        )
+        evidence = self.some(self.story.value([{"cosine": self.c.below(9)} for _ in pairs]), 70)
+        policy = self.some(self.event_id(e.PolicyFitted))
+        judge = self.some(self.story.text("rules/1"))
+        return e.FactsJudged(fact, pairs, policy, judge, evidence)
+
+    def labelled(self) -> e.Event | None:
+        found = [r for r in self.events(e.FactsJudged) if len(r.event.refers()) > 1]
+        if not found:
+            return None
+        recorded = one(self.c, found)
+        assert isinstance(recorded.event, e.FactsJudged)
+        old = one(self.c, recorded.event.pairs).old
+        outcome = one(self.c, DECIDED)
+        return e.LabelGiven(recorded.envelope.event_id, recorded.event.fact, old, outcome)
+
+    def linked(self) -> e.Event | None:
+        found = [FactId(raw) for raw in self.known(Kind.FACT)]
+        if len(found) < 2:
+            return None
+        source, target = one(self.c, found), one(self.c, found)
+        outcome = e.Outcome.DISTINCT if chance(self.c, 40) else e.Outcome.EXTENDS
+        return e.FactsLinked(source, target, outcome) if source != target else None
+
+    def fitted(self) -> e.Event:
+        label = self.event_id(e.LabelGiven)
+        parameters = self.story.piece(f"weight {self.c.below(9)}")
+        return e.PolicyFitted(CONTAINER, parameters, (label,) if label else ())
+
     def reinstated(self) -> e.Event | None:
         endings = self.events(e.FactSuperseded)
         if not endings:
@@ -313,15 +372,21 @@ class Inventor:
 
     def step(self) -> None:
         """One more event; an undo may not lie among the causes of what it undoes."""
-        makers = (
-            *(self.ingested, self.replaced, self.removed, self.cut, self.said, self.seen),
-            *(self.remembered, self.remembered, self.extracted, self.edited, self.superseded),
-            *(self.reinstated, self.tagged, self.forgotten, self.restored, self.undone),
-            *(self.undone, self.finished, self.failed, self.configured, self.seen),
-            *(self.withdrawn, self.withdrawn),
-        )
+        sent = (self.ingested, self.replaced, self.removed, self.cut, self.said, self.seen)
+        stated = (self.remembered, self.remembered, self.extracted, self.edited)
+        ended = (self.superseded, self.reinstated, self.withdrawn, self.withdrawn)
+        ruled = (self.judged, self.judged, self.labelled, self.linked, self.repeated, self.fitted)
+        taken = (self.forgotten, self.restored, self.undone, self.undone)
+        other = (self.tagged, self.finished, self.failed, self.configured, self.seen)
+        if self.judging:
+            makers: tuple[Callable[[], e.Event | None], ...] = (
+                *(*stated, *ended, *ruled, *ruled, self.linked, self.repeated, self.reinstated),
+                *(self.undone, self.undone, self.undone, self.seen),
+            )
+        else:
+            makers = (*sent, *stated, *ended, *ruled, *taken, *other)
         event = one(self.c, makers)() or self.seen() or self.remembered()
-        personal = isinstance(event, e.Undone | e.Forgotten | e.Restored | e.ContainerConfigured)
+        personal = isinstance(event, PERSONAL)
         self.story.add(event, causes=() if personal else self.causes(), scope=self.scope())
 
     def erase(self) -> None:

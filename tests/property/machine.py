@@ -6,26 +6,43 @@ earlier position, a rebuild, files after compaction) come at the end of each run
 
 import shutil
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from rewound.eventlog.envelope import PERSON, WORKER
+from rewound.eventlog.envelope import PERSON
 from rewound.eventlog.errors import Conflict, InvalidInput, NotFound, RewoundError
+from rewound.eventlog.log import Recorded
 from rewound.memory import replies, requests
-from tests.property import checks, meanings, working, world
-from tests.property.choices import Drawn
+from tests.property import chains, checks, judging, meanings, ruling, working, world
+from tests.property.choices import Choices, Drawn, Seeded, one
+from tests.property.desk import Desk
 from tests.property.driver import MINUTE_US, NAMES, Driver
 from tests.property.world import Known, Moment
 
 REFUSALS = (Conflict, InvalidInput, NotFound)
 """What a random command may be refused with; anything else is a fault of the product."""
 
-COMMANDS = st.sampled_from(
-    [maker for weight, maker in world.MAKERS for _ in range(weight) if maker is not world.undo]
-)
+COMMANDS = [maker for weight, maker in world.MAKERS for _ in range(weight) if maker != world.undo]
+BEGINNINGS = (world.remember, world.remember, world.add_messages, world.ingest)
+
+ACTS = {
+    "command": 8,
+    "undo": 3,
+    "undo_and_back": 1,
+    "work": 4,
+    "judge": 4,
+    "label": 2,
+    "label_wildly": 1,
+    "fit": 1,
+}
+"""What a step may be, and how often it is."""
+WHEEL = [act for act, weight in ACTS.items() for _ in range(weight)]
+AT_ONCE = 4
 
 
 class Laws(RuleBasedStateMachine):
@@ -45,10 +62,15 @@ class Laws(RuleBasedStateMachine):
         self.changed = True
         self.steps = 0
 
-    @initialize()
-    def begin(self) -> None:
+    @initialize(seed=st.integers(0, 1 << 32))
+    def begin(self, seed: int) -> None:
+        """Both containers hold something before anything is drawn."""
+        c = Seeded(seed)
         for name in NAMES:
             self.ask(requests.Configure(container=name, zone="UTC"))
+        for name in NAMES:
+            for _ in range(c.below(5)):
+                self.ask(one(c, BEGINNINGS)(c, self.known[name], self.moment()))
 
     # --- steps
 
@@ -75,24 +97,32 @@ class Laws(RuleBasedStateMachine):
     def moment(self) -> Moment:
         return Moment(self.driver.clock.at)
 
-    @rule(data=st.data(), maker=COMMANDS, name=st.sampled_from(NAMES))
-    def command(self, data: st.DataObject, maker: world.Maker, name: str) -> None:
-        request = maker(Drawn(data), self.known[name], self.moment())
+    @rule(data=st.data(), act=st.sampled_from(WHEEL), name=st.sampled_from(NAMES))
+    def step(self, data: st.DataObject, act: str, name: str) -> None:
+        getattr(self, act)(Drawn(data), name)
+
+    @rule(seed=st.integers(0, 1 << 32), name=st.sampled_from(NAMES))
+    def several(self, seed: int, name: str) -> None:
+        """Steps of one seed: more varied than single draws are."""
+        c = Seeded(seed)
+        for _ in range(AT_ONCE):
+            getattr(self, one(c, WHEEL))(c, name)
+
+    def command(self, c: Choices, name: str) -> None:
+        request = one(c, COMMANDS)(c, self.known[name], self.moment())
         if request is not None:
             self.ask(request)
 
-    @rule(data=st.data(), name=st.sampled_from(NAMES))
-    def undo(self, data: st.DataObject, name: str) -> None:
-        request = world.undo(Drawn(data), self.known[name], self.moment())
+    def undo(self, c: Choices, name: str) -> None:
+        request = world.undo(c, self.known[name], self.moment())
         if request is not None:
             before = checks.BeforeUndo(self.driver, name)
             reply = self.ask(request)
             if reply is not None:
                 before.check(reply)
 
-    @rule(data=st.data(), name=st.sampled_from(NAMES))
-    def undo_and_back(self, data: st.DataObject, name: str) -> None:
-        request = world.undo(Drawn(data), self.known[name], self.moment())
+    def undo_and_back(self, c: Choices, name: str) -> None:
+        request = world.undo(c, self.known[name], self.moment())
         if isinstance(request, requests.Undo):
             try:
                 checks.undo_twice_law(self.driver, name, request.id)
@@ -100,23 +130,41 @@ class Laws(RuleBasedStateMachine):
                 pass  # already undone, or not to be undone
             self.changed = True
 
-    @rule(data=st.data(), job=st.sampled_from(working.JOBS), name=st.sampled_from(NAMES))
-    def work(self, data: st.DataObject, job: working.Job, name: str) -> None:
-        self._work(data, job, name, WORKER)
-
-    @rule(data=st.data(), name=st.sampled_from(NAMES))
-    def label(self, data: st.DataObject, name: str) -> None:
-        self._work(data, working.label, name, PERSON)
-
-    def _work(self, data: st.DataObject, job: working.Job, name: str, actor: Any) -> None:
-        drafts = job(Drawn(data), working.Desk(self.driver, name))
+    def work(self, c: Choices, name: str) -> None:
+        drafts = one(c, working.JOBS)(c, Desk(self.driver, name))
         if drafts:
-            try:
-                recorded = self.driver.record(name, drafts, actor)
-            except REFUSALS:
-                return  # what it is about was forgotten or taken back meanwhile
-            self.known[name].events += [checks.event_name(r) for r in recorded]
-            self.changed = True
+            self._append(name, lambda: self.driver.record(name, drafts))
+
+    def judge(self, c: Choices, name: str) -> None:
+        verdict = ruling.judge(c, Desk(self.driver, name))
+        if verdict is not None:
+            self._append(name, lambda: self.driver.judge(verdict))
+
+    def label(self, c: Choices, name: str) -> None:
+        request = ruling.label(c, Desk(self.driver, name))
+        if request is not None:
+            self.ask(request)
+
+    def label_wildly(self, c: Choices, name: str) -> None:
+        drafts = judging.label(c, Desk(self.driver, name))
+        if drafts:
+            self._append(name, lambda: self.driver.record(name, drafts, PERSON))
+
+    def fit(self, c: Choices, name: str) -> None:
+        found = ruling.fit(c, Desk(self.driver, name))
+        if found is not None:
+            policy, turned = found
+            self._append(name, lambda: self.driver.record(name, [policy], PERSON))
+            for verdict in turned:
+                self._append(name, partial(self.driver.judge, verdict, PERSON))
+
+    def _append(self, name: str, append: Callable[[], list[Recorded]]) -> None:
+        try:
+            recorded = append()
+        except REFUSALS:
+            return  # what it is about was forgotten or taken back meanwhile
+        self.known[name].events += [checks.event_name(r) for r in recorded]
+        self.changed = True
 
     @rule(minutes=st.integers(1, 3))
     def pass_time(self, minutes: int) -> None:
@@ -138,6 +186,7 @@ class Laws(RuleBasedStateMachine):
             if name in self.driver.names():
                 checks.replay_law(self.driver, name, anew=False)
                 self.kept.look(self.driver, name)
+                chains.held_up_law(self.driver, name)
         self.changed = False
 
     # --- laws at the end of a run
@@ -162,8 +211,13 @@ class Laws(RuleBasedStateMachine):
             checks.jobs_law(driver, name)
             checks.reads_law(driver, name)
             checks.counts_law(driver, name)
+            chains.chain_law(driver, name)
+            chains.standing_law(driver, name)
+            chains.reviews_law(driver, name)
             position = 1 + self.steps * 7 % driver.head(name).position
             checks.reads_law(driver, name, position=position)
+            chains.chain_law(driver, name, position)
+            chains.reviews_law(driver, name, position)
             checks.forget_law(driver, name, [position])
             checks.forgetting_law(driver, name)
             folder = self.folder / f"copy-{name}"

@@ -34,7 +34,8 @@ class Two:
         pages = [handle.list(what, include_superseded=True) for what in KINDS]
         replies: list[Any] = [*pages, handle.events(limit=1000), handle.jobs(), handle.diff("@1")]
         replies += [handle.search(query, include_forgotten=True) for query in ("Bob", "Ann")]
-        replies += [handle.context("Bob likes"), handle.stats().info]
+        replies += [handle.context("Bob likes"), handle.stats().info, handle.reviews()]
+        replies += [handle.timeline("Bob"), handle.graph("Bob", depth=2)]
         return msgspec.json.encode(replies)
 
 
@@ -54,6 +55,8 @@ REFUSED: dict[str, Callable[[Memory, Two], object]] = {
     "get message": lambda a, two: a.get(two.message),
     "get at its event": lambda a, two: a.get(two.fact, as_of=two.event),
     "history": lambda a, two: a.history(two.fact),
+    "why": lambda a, two: a.why(two.fact),
+    "label": lambda a, two: a.label(two.fact, two.fact, "distinct"),
     "history of a document": lambda a, two: a.history(two.document),
     "search at its event": lambda a, two: a.search("Bob", as_of=two.event),
     "list at its event": lambda a, two: a.list(as_of=two.event),

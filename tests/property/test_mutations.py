@@ -2,9 +2,15 @@
 
     law          the product is changed so that                         caught by
     1 replay     live folds leave out edits of tags                     replay_law
+    1 judging    a repeat counts as a version taken over                replay_law
+    1 judging    a repeat cannot be lifted                              replay_law
+    1 judging    a word on a judging that was taken back is kept        rows of a hand-made log
+    1 judging    a pair waits for a person who has spoken               replay_law
     2 time       `@position` reads the present                          time_law
     2 time       BM25 counts entries that were not there yet            time_law
     3 undo       an undo re-folds nothing                               BeforeUndo
+    3 judging    a fit that was undone is still in force                BeforeUndo
+    3 judging    a fact whose judging was undone is not judged again    BeforeUndo
     4 forget     a forgotten item is shown by its id                    forget_law
     4 forget     nothing is blacked out in what a fact came from        forgetting_law
     5 erase      only the first body of each event is destroyed         erase_law
@@ -24,10 +30,9 @@ import itertools
 import random
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,32 +60,15 @@ from rewound.projections.index import Index
 from rewound.projections.reader import ContainerView
 from rewound.projections.selection import Selected
 from rewound.projections.views import ViewWriter
-from tests.property import checks, meanings
+from tests.property import checks, judging_mutations, meanings
 from tests.property.driver import Driver
+from tests.property.mutating import NAME, Case, Patch, opened, remember
 from tests.property.test_chain import damaged
 from tests.sim.simulator import Simulator
 
 pytestmark = pytest.mark.slow
 
-Patch = pytest.MonkeyPatch
-NAME = "alpha"
-
-
 # --- what is done, and checked
-
-
-@contextmanager
-def opened(folder: Path, *, durable: bool = False, meaning: bool = False) -> Iterator[Driver]:
-    driver = Driver(folder / "store", durable=durable, meaning=meaning)
-    try:
-        yield driver
-    finally:
-        driver.close()
-
-
-def remember(driver: Driver, *texts: str, name: str = NAME, **fields: Any) -> list[Any]:
-    facts = tuple(requests.NewFact(text=text, **fields) for text in texts)
-    return list(driver.call(requests.Remember(container=name, facts=facts)).items)
 
 
 def replay(folder: Path) -> None:
@@ -384,17 +372,9 @@ def verify_keeps_silent(patch: Patch) -> None:
     patch.setattr(verify._Verification, "found", lambda *_: None)
 
 
-class Case(NamedTuple):
-    """A change of the product, and the check that has to catch it."""
-
-    change: Callable[[Patch], None]
-    check: Callable[[Path], None]
-    told: str
-    """How the failed check begins."""
-
-
 CASES = {
     "1 replay": Case(folds_without_tag_edits, replay, "replay: "),
+    **judging_mutations.CASES,
     "2 time": Case(positions_are_now, as_of, "time: "),
     "2 time, ranking": Case(counts_everything, as_of, "time: "),
     "1 vectors, masks": Case(masks_keep_vectors, masked, "meaning: "),

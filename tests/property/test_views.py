@@ -7,6 +7,7 @@ and every row at every position must be what the oracle says.
 import random
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,14 +18,14 @@ pytest.importorskip("rewound.projections.views")
 pytest.importorskip("rewound.eventlog.memory_log")
 
 from rewound.eventlog.memory_log import MemoryLog
-from rewound.projections import dump
 from rewound.projections.views import Views
 from tests.conftest import SOAK
 from tests.oracle.compare import canonical, same
 from tests.oracle.fold import Dump
-from tests.oracle.story import CONTAINER, CountedIds, HandClock
+from tests.oracle.story import CONTAINER, CountedIds, HandClock, Story
 from tests.property.choices import Choices, Drawn, Seeded, chance
 from tests.property.inventing import Inventor
+from tests.property.ruled import dumped
 
 EVENTS_MAX = 30
 EXAMPLES = 150
@@ -33,9 +34,10 @@ LOGS = 20_000 if SOAK == "long" else 100
 
 
 class Folded:
-    """Views over a log in memory, in a folder that goes with them."""
+    """Views over a log in memory that a story is poured into, in a folder that goes with them."""
 
-    def __init__(self, clock: HandClock) -> None:
+    def __init__(self, clock: HandClock, story: Story) -> None:
+        self.story = story
         shm = Path("/dev/shm")
         self.folder = Path(tempfile.mkdtemp(dir=shm if shm.is_dir() else None))
         self.log = MemoryLog(clock=clock, ids=CountedIds())
@@ -43,7 +45,7 @@ class Folded:
 
     def dump(self, at: int | None = None) -> Dump:
         with self.views.reading() as snapshot:
-            return canonical(dump.present(snapshot.container(CONTAINER), at))
+            return dumped(snapshot.container(CONTAINER), self.story.events, self.story.kept.get, at)
 
     def anew(self) -> Dump:
         """The same dump from views folded from scratch in one go."""
@@ -51,7 +53,7 @@ class Folded:
         try:
             views.catch_up()
             with views.reading() as snapshot:
-                return canonical(dump.present(snapshot.container(CONTAINER)))
+                return dumped(snapshot.container(CONTAINER), self.story.events, self.story.kept.get)
         finally:
             views.close()
 
@@ -70,11 +72,16 @@ def judge(c: Choices, count: int, *, told: bool = True) -> None:
     story = inventor.story
     for recorded in story.events if told else ():
         note(f"{recorded.position} {recorded.event} {recorded.envelope.causes}")
+    agree(story, lambda: chance(c, 40))
+
+
+def agree(story: Story, pause: Callable[[], bool]) -> None:
+    """Fold a story as it grows, catching up after an event when `pause` says so."""
     clock = HandClock()
-    folded = Folded(clock)
+    folded = Folded(clock, story)
     try:
         for _ in story.pour(folded.log, clock):
-            if chance(c, 40):
+            if pause():
                 folded.views.catch_up()
         folded.views.catch_up()
         same(folded.dump(), canonical(story.dump()), "replay: live views against the oracle")

@@ -11,7 +11,7 @@ from rewound.eventlog.instants import show_us
 from rewound.memory import replies, requests
 from rewound.memory.requests import NewDocument, NewFact, NewMessage, Scope
 from tests.property.choices import Choices, chance, one
-from tests.property.words import article, sentence
+from tests.property.words import NAMES, article, sentence
 
 MINUTE_US = 60_000_000
 DAYS = ("2024-03-01", "2024-06-15", "2025-01-01", "2024-03-01T10:00:00+05:30")
@@ -97,6 +97,14 @@ def caller(c: Choices, percent: int = 20) -> str | None:
     return f"callerq{300 + c.below(3)}" if chance(c, percent) else None
 
 
+def about(c: Choices) -> dict[str, Any]:
+    """Now and then a subject, an attribute and a value; only the value is a canary."""
+    if not chance(c, 40):
+        return {}
+    value = f"valueq{400 + c.below(5)}"
+    return {"subject": one(c, NAMES), "attribute": one(c, ("likes", "has")), "value": value}
+
+
 def remember(c: Choices, known: Known, moment: Moment) -> requests.Write:
     facts = tuple(
         NewFact(
@@ -108,6 +116,7 @@ def remember(c: Choices, known: Known, moment: Moment) -> requests.Write:
             expires_at=show_us(moment.now + (1 + c.below(3)) * MINUTE_US)
             if chance(c, 15)
             else None,
+            **about(c),
             tags=tags(c),
             metadata=metadata(c),
         )

@@ -13,7 +13,7 @@ import msgspec
 
 from rewound.eventlog import failpoints
 from rewound.eventlog.errors import Conflict, InvalidInput, NotFound, RewoundError
-from rewound.eventlog.events import ContentErased
+from rewound.eventlog.events import ContentErased, Forgotten
 from rewound.memory import replies, requests
 from tests.oracle.compare import same
 from tests.property import checks, working, world
@@ -180,8 +180,9 @@ class Simulator:
     def repeat(self, promise: Promise) -> None:
         """The same key and request give the same answer and append nothing.
 
-        After an erasure in the container what a person wrote may be missing from the answer, and
-        a write of new things is refused: whether it is the same can no longer be told.
+        After a forgetting or an erasure in the container what a person wrote may be missing from
+        the answer. After an erasure a write of new things is refused besides: whether it is the
+        same can no longer be told.
         """
         name = promise.request.container
         before = self.driver.head(name)
@@ -191,10 +192,14 @@ class Simulator:
             assert self.erased(name) and error.field == "key", error
             return
         same_answer = again == promise.reply or (
-            self.erased(name) and without_words(again) == without_words(promise.reply)
+            self.withheld(name) and without_words(again) == without_words(promise.reply)
         )
         assert same_answer, f"another answer to {promise.request}: {again!r}"
         assert self.driver.head(name) == before, f"a repeated key appended: {promise.request}"
+
+    def withheld(self, name: str) -> bool:
+        hiding = (Forgotten, ContentErased)
+        return any(isinstance(r.event, hiding) for r in self.driver.events(name))
 
     def erased(self, name: str) -> bool:
         return any(isinstance(r.event, ContentErased) for r in self.driver.events(name))

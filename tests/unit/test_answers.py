@@ -450,7 +450,7 @@ def test_events_tell_everything_in_plain_values(store: Store) -> None:
     assert (event.type, event.actor, event.position) == ("fact remembered", "person", 2)
     assert event.texts == {
         "text": "Ann likes tea.", "subject": "Ann", "tags": ["a"], "metadata": {"k": 1},
-        "scope": {"user": "ann"},
+        "scope": {"user": "ann"}, "entities": ["Ann"],
     }  # fmt: skip
     assert event.data["kind"] == "preference" and event.data["valid_from"] == "2026-01"
     assert event.data["expires_at"] == "2030-01-01T00:00:00.000000Z"

@@ -44,6 +44,32 @@ ANSWERS: dict[type[q.Request], r.Reply] = {
     q.Verify: r.Verified(
         ok=True, events=0, bodies=0, erased=0, head=None, expected=None, findings=()
     ),
+    q.Why: r.Explained(
+        container="c",
+        item=r.View(id="x", kind="fact", text="t"),
+        quotes=(),
+        extractor=None,
+        confidence=None,
+        versions=(),
+        verdict=None,
+        against=(),
+        steps=(),
+        moment=NOW,
+    ),
+    q.Reviews: r.ReviewList(
+        container="c", reviews=(), total=0, has_more=False, cursor=None, moment=NOW
+    ),
+    q.Timeline: r.Chronicle(container="c", subject="s", lines=(), has_more=False, moment=NOW),
+    q.Graph: r.Network(
+        container="c", entity="e", nodes=(), edges=(), path=(), has_more=False, moment=NOW
+    ),
+    q.Label: r.Labelled(container="c", group=None, position=1, labels=(), changes=()),
+    q.Fit: r.Fitted(
+        container="c", position=1, accepted=False, event=None, labels=0, figures={}, flips=()
+    ),
+    q.Rejudge: r.Rejudged(
+        container="c", group=None, position=1, sources=0, learned=(), ended=(), judged=0, flips=()
+    ),
     q.Retry: DONE,
     q.Workers: r.Working(
         state="off", extractor=None, embedder=None, pending=0, failed=0, parked=0, unembedded=0
@@ -212,6 +238,29 @@ CALLS: list[tuple[Callable[[Any], Any], q.Request]] = [
         q.Events(since="@4", types=("undone",), about="x", limit=5, newest=True, **R),
     ),
     (lambda m: m.diff(3, "@9"), q.Diff(start="@3", end="@9", **R)),
+    (lambda m: m.why("x", as_of=4), q.Why(id="x", as_of="@4", **R)),
+    (lambda m: m.reviews(limit=5, cursor="c"), q.Reviews(limit=5, cursor="c", **R)),
+    (
+        lambda m: m.timeline("Nina", "works at", valid_at="2026"),
+        q.Timeline(subject="Nina", attribute="works at", valid_at="2026", **R),
+    ),
+    (
+        lambda m: m.graph("Nina", to="Orbit", depth=3, limit=5),
+        q.Graph(entity="Nina", to="Orbit", depth=3, limit=5, **R),
+    ),
+    (
+        lambda m: m.label("a", "b", "distinct", key="k"),
+        q.Label(labels=(q.NewLabel(fact="a", old="b", outcome="distinct"),), key="k", **W),
+    ),
+    (
+        lambda m: m.label([{"fact": "a", "old": "b", "confirm": False}]),
+        q.Label(labels=(q.NewLabel(fact="a", old="b", confirm=False),), **W),
+    ),
+    (lambda m: m.fit(dry_run=True), q.Fit(dry_run=True, container="nina")),
+    (
+        lambda m: m.rejudge(judge=True, since=7),
+        q.Rejudge(judge=True, since="@7", container="nina"),
+    ),
     (lambda m: m.stats(store=True), q.Stats(store=True, **R)),
     (lambda m: m.jobs(limit=3), q.Jobs(limit=3, **R)),
     (lambda m: m.containers(), q.Containers(**R)),
@@ -270,6 +319,18 @@ WRONG: list[tuple[Callable[[Any], Any], str, str]] = [
     (lambda m: m.forget(query="tea", tags=[]), "filters", "everything"),
     (lambda m: m.forget(scope={"user": ""}), "scope.user", "blank"),
     (lambda m: m.forget({"spce": "A"}), "ids", "must be text"),
+    (lambda m: m.label("a"), "old", "missing"),
+    (lambda m: m.label("a", "b"), "labels[0].outcome", "either an outcome or confirm"),
+    (lambda m: m.label("a", "b", "updates", confirm=True), "labels[0].outcome", "either"),
+    (lambda m: m.label("a", "b", "replaces"), "outcome", "duplicate, updates"),
+    (
+        lambda m: m.label([{"fact": "a", "old": "b", "confirm": True}, {"fact": "a"}]),
+        "old",
+        "missing",
+    ),
+    (lambda m: m.label([]), "labels", "at least one"),
+    (lambda m: m.graph("x", depth=9), "depth", "from 1 to 6"),
+    (lambda m: m.rejudge(since="soon"), "since", "not a time"),
     (lambda m: m.as_of(None), "as_of", "needs a moment"),
     (lambda m: m.as_of(5).search("tea", as_of=6), "as_of", "this handle answers as of @5"),
     (lambda m: m.search("tea", scope={"usr": "a"}), "scope.usr", "user, agent"),

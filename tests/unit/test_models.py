@@ -25,7 +25,7 @@ def test_what_is_set_counts() -> None:
     ("name", "value", "right"),
     [
         ("REWOUND_EMBEDDER", "openai", "minilm, hashing, none"),
-        ("REWOUND_EXTRACTOR", "x" * 1000, "rules, none"),
+        ("REWOUND_EXTRACTOR", "x" * 1000, "rules, model, none"),
         ("REWOUND_THREADS", "-1", "from 0"),
         ("REWOUND_THREADS", "two", "from 0"),
         ("REWOUND_THREADS", "²", "from 0"),

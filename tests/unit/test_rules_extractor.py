@@ -32,7 +32,7 @@ def texts(text: str, speaker: str | None = "Nina", role: Role = "user") -> list[
 
 
 def test_it_has_a_name_of_its_own() -> None:
-    assert RULES.name == "rules/1"
+    assert RULES.name == "rules/2"
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_it_has_a_name_of_its_own() -> None:
         ("I'll move to Rome.", "Nina will move to Rome"),
         ("I can swim.", "Nina can swim"),
         ("I was a teacher.", "Nina was a teacher"),
-        ("I live in Oslo and work at Equinor.", "Nina lives in Oslo and works at Equinor"),
+        ("I sing in a choir and walk to work.", "Nina sings in a choir and walks to work"),
         ("I like to cook and bake bread.", "Nina likes to cook and bake bread"),
         ("I read books every night.", "Nina reads books every night"),
         ("My dog is called Biscuit.", "Nina's dog is called Biscuit"),
@@ -89,9 +89,11 @@ def test_yesterday_and_last_week_are_of_the_speakers_own_days() -> None:
 
 
 def test_negation_keeps_its_scope_and_fills_no_attribute() -> None:
-    (fact,) = drawn("I'm not allergic to nuts, only to kiwi.")
-    assert fact.text == "Nina is not allergic to nuts, only to kiwi"
-    assert (fact.subject, fact.attribute, fact.value) == (None, None, None)
+    nuts, kiwi = drawn("I'm not allergic to nuts, only to kiwi.")
+    assert nuts.text == "Nina is not allergic to nuts"
+    assert (nuts.subject, nuts.attribute, nuts.value) == (None, None, None)
+    assert kiwi.text == "Nina is allergic to kiwi"
+    assert (kiwi.subject, kiwi.attribute, kiwi.value) == ("Nina", "allergy", "kiwi")
 
 
 def test_words_that_sound_like_a_denial_deny_nothing() -> None:
@@ -381,7 +383,7 @@ def test_each_fact_has_its_kind(said: str, kind: FactKind) -> None:
 @pytest.mark.parametrize(
     ("said", "known"),
     [
-        ("I live in Oslo and work at Equinor.", ("Nina", "home", "Oslo")),
+        ("I live in Oslo with Tom.", ("Nina", "home", "Oslo")),
         ("I moved to Bergen in 2019.", ("Nina", "home", "Bergen")),
         ("I work as a data scientist at Spotify.", ("Nina", "occupation", "data scientist")),
         ("I work at Spotify.", ("Nina", "employer", "Spotify")),
@@ -391,10 +393,10 @@ def test_each_fact_has_its_kind(said: str, kind: FactKind) -> None:
         ("My dog is called Biscuit.", ("Nina", "dog", "Biscuit")),
         ("My locker PIN is 7391-QUOKKA.", ("Nina", "locker PIN", "7391-QUOKKA")),
         ("I was born on 5 May 1990 in Lima.", ("Nina", "birthday", "5 May 1990")),
-        ("I no longer live in Oslo.", (None, None, None)),
+        ("I no longer live in Oslo.", ("Nina", "home", None)),
         ("The soup was fine.", (None, None, None)),
-        ("The party moved to Sunday.", (None, None, None)),
-        ("My exam moved to Room 4.", (None, None, None)),
+        ("The party moved to Sunday.", ("party", "date", "2026-03-08")),
+        ("My exam moved to Room 4.", ("Nina's exam", "room", "4")),
         ("My parents moved to Spain.", ("Nina's parents", "home", "Spain")),
         ("My exam is next Tuesday.", ("Nina", "exam", "2026-03-10")),
         ("My exam is in May.", ("Nina", "exam", "May 2026")),
@@ -420,7 +422,7 @@ def test_each_fact_has_its_kind(said: str, kind: FactKind) -> None:
         ("My exam is next Tuesday at 10 am.", ("Nina", "exam", "2026-03-10 at 10:00")),
         ("My dog is sick.", (None, None, None)),
         ("My boss is Anna.", ("Nina", "boss", "Anna")),
-        ("My rent is due on Friday.", (None, None, None)),
+        ("My rent is due on Friday.", ("Nina's rent", "due", "2026-03-06")),
         ("My birthday is next Saturday.", (None, None, None)),
         ("My new phone number is 12345.", ("Nina", "phone number", "12345")),
         (
@@ -658,7 +660,7 @@ def test_an_abbreviation_before_a_number_ends_no_sentence(said: str, facts: list
         ("FYI I moved to Rome.", ["Nina moved to Rome"]),
         ("Btw my dog is big.", ["Nina's dog is big"]),
         ("Ok so basically the thing is I hate meetings.", ["Nina hates meetings"]),
-        ("so yeah I quit smoking", ["Nina quits smoking"]),
+        ("so yeah I quit smoking", ["Nina quit smoking"]),
         ("Ok Computer is my favourite album.", ["Ok Computer is Nina's favourite album"]),
         ("I have lived here since about 2023 now.", ["Nina has lived here since about 2023"]),
         ("I've known Tom for three years now.", ["Nina has known Tom since about 2023"]),
@@ -740,8 +742,10 @@ def test_a_time_of_something_else_does_not_date_the_statement() -> None:
         "I have a contract, ending in June.",
     ):
         assert drawn(said)[0].valid_from is None
+    (fact,) = drawn("The baby came in October.")
+    assert str(fact.valid_from) == "2025-10"
     (fact,) = drawn("The baby is due in October.")
-    assert str(fact.valid_from) == "2026-10"
+    assert (fact.attribute, fact.value, fact.valid_from) == ("due", "October 2026", None)
 
 
 def test_a_birthday_of_this_year_is_a_day() -> None:

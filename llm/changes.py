@@ -1,0 +1,86 @@
+"""What somebody changed: moved the standup to 9:30, switched from Vim to Emacs, got a new number.
+
+The one who did it is the subject of the sentence, while what is known afterwards is often of
+something else: of the standup, when it is.
+"""
+
+import re
+from typing import NamedTuple
+
+from rewound.llm.attribute_table import CLOCK, DAY, END, SUBJECT, VALUE
+
+PART = (
+    r"(?:deadline|due date|start date|end date|launch date|budget|price|fee|rent|salary|password"
+    r"|passcode|code|combination|pin|PIN|version|status|owner|address|phone number|email|hostname"
+    r"|host|port|url|URL|IP address|IP|limit|quota|target|goal|capacity|timeout|location|venue"
+    r"|theme|topic|title|name|hint|time|date|time ?zone|room|manager|lead|maintainer|assignee"
+    r"|reviewer|priority|severity|branch|region|licen[cs]e|colou?r|number|dose|dosage|organi[sz]er"
+    r"|captain|contact|landlord|supplier|default)"
+)
+"""What a thing has one of, and is told with it: the API version, the price of the flat."""
+
+_DID = (
+    r"(?:(?:has|have) )?(?:just |now )?(?:moved|rescheduled|postponed|pushed|shifted|changed"
+    r"|delayed"
+    r"|brought forward|set|updated|raised|lowered|cut|increased|reduced|extended)"
+)
+_MOVED = re.compile(
+    rf"{SUBJECT} {_DID} (?P<owner>the|their|[\w ]{{1,30}}['’]s) (?P<a>[\w -]{{2,30}}?)"
+    rf"(?: from [^,]{{1,25}}?)?(?: back| forward)? (?:to|for|until|at) "
+    rf"(?:(?P<day>(?:on )?{DAY}(?: at {CLOCK})?)|(?P<clock>{CLOCK})|[Rr]oom (?P<room>[\w.-]+))"
+)
+_CHANGED = re.compile(
+    rf"{SUBJECT} {_DID} (?P<owner>the|their|[\w ]{{1,30}}['’]s) (?P<a>(?:[a-z]+ )?{PART})"
+    rf"(?: from [^,]{{1,25}}?)? to {VALUE}{END}"
+)
+_SWITCHED = re.compile(
+    rf"{SUBJECT} (?:(?:has|have) )?(?:switched|migrated|changed|moved over) from "
+    rf"(?P<old>[^,;:!?]{{1,40}}?) to {VALUE}{END}"
+)
+_GOT = re.compile(
+    rf"{SUBJECT} (?:has|have|got|has got) (?:an? )?new (?P<a>(?:[a-z]+ )?{PART})(?::|,| —| -| is)? "
+    r"(?P<v>(?=[^ ]*[\d@])[^,;!?]{2,60})"
+)
+_IS_PART = re.compile(
+    r"(?P<v>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2}) (?:is|became)(?: now)? the (?:new )?"
+    r"(?P<a>owner|lead|manager|maintainer|captain|organi[sz]er|contact|landlord|assignee|reviewer"
+    rf"|chair|editor) (?:of|for) (?P<s>[^,;:!?]{{1,40}}?){END}"
+)
+
+
+class Change(NamedTuple):
+    """What is known after it."""
+
+    subject: str
+    attribute: str
+    value: str
+
+
+def change_of(text: str) -> Change | None:
+    """The new value that a statement of a change tells; None for one that tells none."""
+    moved = _MOVED.match(text)
+    if moved and not re.fullmatch(PART, moved["a"]):
+        owner = moved["owner"]
+        own = moved["s"] if owner == "their" else owner[:-2] if owner != "the" else None
+        whole = f"{own}'s {moved['a']}" if own else moved["a"]
+        if moved["day"]:
+            day = moved["day"].removeprefix("on ")
+            return Change(own, moved["a"], day) if own else Change(whole, "date", day)
+        return Change(
+            whole, *(("time", moved["clock"]) if moved["clock"] else ("room", moved["room"]))
+        )
+    changed = _CHANGED.match(text)
+    if changed:
+        owner = changed["owner"]
+        if owner == "the":
+            return Change(changed["a"], "value", changed["v"])
+        whose = changed["s"] if owner == "their" else owner[:-2]
+        return Change(whose, changed["a"], changed["v"])
+    switched = _SWITCHED.match(text)
+    if switched and not re.search(r"\d{4}", switched["v"]):
+        return Change(switched["s"], f"uses instead of {switched['old']}", switched["v"])
+    got = _GOT.fullmatch(text)
+    if got:
+        return Change(got["s"], got["a"], got["v"])
+    part = _IS_PART.match(text)
+    return Change(part["s"], part["a"], part["v"]) if part else None

@@ -1,0 +1,188 @@
+"""The answer to a graph question: what is around an entity, or how two of them hang together."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from rewound.eventlog.ids import Kind, Ref, show
+from rewound.memory import requests as q
+from rewound.memory.answer_items import bounded
+from rewound.memory.answering import Asking, answers
+from rewound.memory.moments import resolve
+from rewound.memory.replies import Edge, Network, Node
+from rewound.memory.scoping import Within
+from rewound.memory.seeing import narrowed, seen
+from rewound.memory.showing import Shower
+from rewound.projections import graph
+from rewound.projections.entries import folded
+from rewound.projections.naming import Named, Naming, Spellings, blacked_out, spellings
+
+_LINKS_PER_ENTITY = 5
+_FACTS_PER_ENTITY = 5
+_FACTS_ON_THE_WAY = 20
+"""Work is bounded by the limit: so many edges shown, facts read, and facts read for a path, for
+each entity that may be shown."""
+_FACTS_MAX = 2_000
+_FACTS_ON_THE_WAY_MAX = 10_000
+
+
+class _Asked(NamedTuple):
+    """A question, and what it is answered from."""
+
+    question: q.Graph
+    naming: Naming
+    shower: Shower
+    within: Within
+
+
+@answers(q.Graph)
+def network(asked: q.Graph, asking: Asking) -> Network:
+    """What is around an entity: at most `limit` entities, nearest first, those that most facts tie
+    in before others, with the edges that lead on from entities less than `depth` steps away.
+
+    With `to` only a shortest path, however long, and what holds between each two neighbours on it.
+    Facts that hold now (or at `valid_at`) make the graph, upcoming ones too. The edges of a fact to
+    what it extends or took the place of are shown with it, if those may be.
+    """
+    view = asking.views.container(asking.home())
+    when = resolve(view, asked, asking.now_us)
+    limit, notes = bounded(asked.limit)
+    narrow = narrowed(
+        view,
+        q.Filters(),
+        when,
+        scope=asked.scope,
+        among=(Kind.FACT,),
+        forgotten=asked.include_forgotten,
+    )
+    found = seen(view, narrow.criteria)
+    given = _Asked(
+        asked,
+        Naming(view, found.columns, found.mask, when.at),
+        Shower(view, when, forgotten=asked.include_forgotten),
+        Within(view, asked.scope, when.at),
+    )
+    part, way, told = _part(given, limit)
+    spelt = spellings(given.naming.known())
+    most = limit * _LINKS_PER_ENTITY
+    edges = tuple(islice(_edges(given, part, spelt), most + 1))
+    return Network(
+        container=asking.name,
+        entity=spelt.of(folded(asked.entity)) if part.entities else asked.entity.strip(),
+        nodes=tuple(_node(near, given.naming, spelt) for near in part.entities),
+        edges=edges[:most],
+        path=tuple(spelt.of(name) for name in way),
+        has_more=part.more or len(edges) > most,
+        moment=when.told(),
+        notes=notes + told,
+    )
+
+
+def _part(asked: _Asked, limit: int) -> tuple[graph.Part, list[str], tuple[str, ...]]:
+    """The part of the graph to show, the path in it, and notes."""
+    question, naming = asked.question, asked.naming
+    entity, to = question.entity.strip(), question.to and question.to.strip()
+    notes = [
+        note for name in dict.fromkeys((entity, to or entity)) for note in _missing(name, naming)
+    ]
+    facts = min(limit * _FACTS_PER_ENTITY, _FACTS_MAX)
+    bounds = graph.Bounds(limit, limit * _LINKS_PER_ENTITY, facts)
+    if to is None:
+        part = graph.neighbourhood(naming, entity, question.depth, bounds)
+        if not naming.ids(entity):
+            return part._replace(entities=()), [], tuple(notes)
+        if part.more:
+            notes.append("not all is shown: ask with a higher limit, or for fewer steps")
+        return part, [], tuple(notes)
+    if notes:
+        return graph.Part((), (), (), more=False), [], tuple(notes)
+    for name in (entity, to):
+        naming.facts(naming.ids(name), _FACTS_PER_ENTITY)  # they spell it, if no path leads there
+    searched = min(limit * _FACTS_ON_THE_WAY, _FACTS_ON_THE_WAY_MAX)
+    way, more = graph.shortest(naming, entity, to, searched)
+    if more:
+        notes.append(
+            f"the search for a path stopped after {naming.read:,} facts, so there may be "
+            + ("a shorter one" if way else "one after all")
+            + ": a higher limit looks further"
+        )
+    elif not way:
+        notes.append(f"no path leads from {entity} to {to} at this moment")
+    part = graph.along(naming, way or [folded(entity)], bounds)
+    return part._replace(more=part.more or more), way, tuple(notes)
+
+
+def _missing(name: str, naming: Naming) -> Iterator[str]:
+    """That no fact names an entity, and what might have been meant."""
+    if naming.ids(name):
+        return
+    yield f"no fact names {name} at this moment"
+    similar = naming.similar(name, subjects=False)
+    if similar:
+        yield f"facts name {', '.join(similar)}"
+
+
+def _node(near: graph.Near, naming: Naming, spelt: Spellings) -> Node:
+    return Node(
+        name=spelt.of(near.name),
+        distance=near.distance,
+        facts=len(naming.ids(near.name)),
+        literal=near.literal,
+    )
+
+
+# --- edges
+
+
+def _edges(asked: _Asked, part: graph.Part, spelt: Spellings) -> Iterator[Edge]:
+    """Those between entities, then those between facts."""
+    for link in part.links:
+        yield _between(asked.shower, link, spelt)
+    for fact in part.facts:
+        yield from _among_facts(asked, fact)
+
+
+def _between(shower: Shower, link: graph.Link, spelt: Spellings) -> Edge:
+    kind = "mention" if link.relation is None else "attribute"
+    source, target = spelt.of(link.source), spelt.of(link.target)
+    return _edge(shower, kind, source, target, link.fact, link.relation)
+
+
+def _among_facts(asked: _Asked, fact: Named) -> Iterator[Edge]:
+    """From a fact to those that it extends, and those whose place it was the one to take."""
+    state, own = fact.row.state, show(Kind.FACT, fact.id)
+    for raw in state.extends:
+        if _shows(asked, raw):
+            yield _edge(asked.shower, "extends", own, show(Kind.FACT, raw), fact)
+    for raw in state.supersedes:
+        row = asked.shower.view.fact(raw, asked.shower.when.at)
+        direct = row is not None and row.state.ended is not None and row.state.ended.by == fact.id
+        if direct and _shows(asked, raw):
+            yield _edge(asked.shower, "updates", own, show(Kind.FACT, raw), fact)
+
+
+def _shows(asked: _Asked, raw: bytes) -> bool:
+    """Whether a fact at the other end of an edge may be told of."""
+    view, ref = asked.shower.view, Ref(Kind.FACT, raw)
+    row = view.fact(raw, asked.shower.when.at)
+    if row is None or asked.shower.hides(ref) or not asked.within.row(row.state):
+        return False
+    return not blacked_out(view, row.state)
+
+
+def _edge(
+    shower: Shower, kind: str, source: str, target: str, fact: Named, relation: str | None = None
+) -> Edge:
+    """An edge holds as long as the fact that makes it."""
+    valid_from, valid_to = shower.validity(fact.row.state)
+    ref = Ref(Kind.FACT, fact.id)
+    return Edge(
+        kind=kind,
+        source=source,
+        target=target,
+        fact=str(ref),
+        standing=shower.standing(ref, fact.row.state),
+        relation=relation,
+        valid_from=valid_from,
+        valid_to=valid_to,
+    )

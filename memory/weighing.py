@@ -1,0 +1,119 @@
+"""A new fact held against those before it: evidence, and what the policy makes of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from rewound.eventlog.enums import Outcome
+from rewound.eventlog.ids import FactId
+from rewound.llm.evidence import evidence as evidence_of
+from rewound.llm.judging import Evidence, Judge, Opinion, Pair
+from rewound.memory.candidates import Candidates
+from rewound.memory.claims import claim_of
+from rewound.memory.deciding import Ruled
+from rewound.memory.policies import InForce, in_force
+
+if TYPE_CHECKING:
+    from rewound.llm.reading import Table
+    from rewound.projections.facts import FactRow
+    from rewound.projections.reader import ContainerView
+    from rewound.projections.rows import Row
+
+NAME = "rules/1"
+"""What compares facts without a model; a new number when the evidence is worked out otherwise."""
+
+OPINION = "opinion "
+"""Evidence of this beginning is what a judge model said: `opinion updates` is how surely."""
+
+_log = logging.getLogger(__name__)
+
+
+class Weighed(NamedTuple):
+    """A fact and what it was compared with, nearest first; the opinions are still to come."""
+
+    fact: FactId
+    pairs: tuple[Pair, ...]
+    olds: tuple[FactId, ...]
+
+
+class Scales:
+    """Compares facts of one container, as they are in one snapshot."""
+
+    def __init__(self, view: ContainerView, now_us: int, extra: Table = ()) -> None:
+        self._view = view
+        self._candidates = Candidates(view, now_us)
+        self._extra = extra
+        self.policy: InForce = in_force(view)
+
+    def compare(self, row: Row[FactRow]) -> Weighed:
+        """The fact with its candidates; with none when its words are gone or partly forgotten."""
+        fact = FactId(row.id)
+        claim = claim_of(self._view, row)
+        if claim is None:
+            return Weighed(fact, (), ())
+        pairs: list[Pair] = []
+        olds: list[FactId] = []
+        for candidate in self._candidates.of(row, claim):
+            old = claim_of(self._view, candidate.row)
+            if old is not None:
+                pairs.append(Pair(claim, old, candidate.similarity))
+                olds.append(FactId(candidate.row.id))
+        return Weighed(fact, tuple(pairs), tuple(olds))
+
+    def later(self, row: Row[FactRow]) -> list[Row[FactRow]]:
+        """Facts stated after one that may have to do with it."""
+        claim = claim_of(self._view, row)
+        if claim is None:
+            return []
+        return [each.row for each in self._candidates.of(row, claim, later=True)]
+
+    def rule(self, weighed: Weighed, opinions: Sequence[Opinion | None] = ()) -> tuple[Ruled, ...]:
+        """What each pair comes to."""
+        given = list(opinions) or [None] * len(weighed.pairs)
+        olds: list[FactId] = []
+        found: list[Evidence] = []
+        told: list[Opinion | None] = []
+        for old, pair, opinion in zip(weighed.olds, weighed.pairs, given, strict=True):
+            evidence = self._evidence(pair)
+            if evidence is not None:
+                olds.append(old)
+                found.append(evidence)
+                told.append(opinion)
+        rulings = self.policy.policy.rule_all(found, told)
+        return tuple(
+            Ruled(old, ruling, with_opinion(each, opinion))
+            for old, ruling, each, opinion in zip(olds, rulings, found, told, strict=True)
+        )
+
+    def _evidence(self, pair: Pair) -> Evidence | None:
+        """None, and told in the log, for a pair that cannot be compared."""
+        try:
+            return evidence_of(pair, self._extra)
+        except Exception as error:
+            # A mistake of ours about two texts must not keep all others waiting. Its message may
+            # quote them, its type cannot.
+            _log.warning("comparing two facts ended with %s", type(error).__name__)
+            return None
+
+
+def with_opinion(found: Evidence, opinion: Opinion | None) -> Evidence:
+    """Evidence as it is kept: what is nought is left out, what a model said is written beside."""
+    kept = {name: number for name, number in found.items() if number}
+    if opinion is not None:
+        kept[OPINION + opinion.outcome.name.lower()] = opinion.probability
+    return kept
+
+
+def opinion_in(kept: Evidence) -> Opinion | None:
+    """The opinion that was written beside evidence."""
+    for name, probability in kept.items():
+        if name.startswith(OPINION):
+            return Opinion(Outcome[name.removeprefix(OPINION).upper()], probability)
+    return None
+
+
+def judge_name(judge: Judge | None) -> str:
+    """What compared, as it is kept with a verdict."""
+    return NAME if judge is None else f"{NAME} with {judge.name}"
