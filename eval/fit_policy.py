@@ -168,7 +168,9 @@ def _margins(table: Table, chances: Floats) -> Margins:
 def _figures(table: Table, chances: Floats) -> dict[str, float]:
     figures: dict[str, float] = {}
     paws = table.sources == "paws"
-    figures["paws_auc"] = auc(chances[paws][:, 0].tolist(), table.allowed[paws][:, 0] > 0)
+    figures["paws_auc"] = auc(
+        chances[paws][:, 0].tolist(), (table.allowed[paws][:, 0] > 0).tolist()
+    )
     for name in ("judging", "judging_own", "judging_more"):
         rows = table.sources == name
         right = [OUTCOMES[place] for place in table.allowed[rows].argmax(axis=1)]

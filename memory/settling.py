@@ -238,7 +238,9 @@ class Settling:
         owner = self._due.owner(due)
         if undone is None:
             return True
-        place = self._view.log.find(owner) if owner in self._labels else None
+        if owner is None or owner not in self._labels:
+            return False
+        place = self._view.log.find(owner)
         return place is not None and place[1] > undone
 
     def _superseding(self, ending: Ending) -> Draft:

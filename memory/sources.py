@@ -248,8 +248,8 @@ def _known(view: ContainerView, ref: Ref) -> dict[Key, Known]:
         ended = row is not None and row.state.unsaid is not None
         spans = event.sources if row is None else row.state.sources
         places = frozenset(span.place for span in spans)
-        over = row is not None and _is_replaced(view, row.state)
-        known = Known(event.fact, at, there, settled, ended, places, over)
+        replaced = row is not None and _is_replaced(view, row.state)
+        known = Known(event.fact, at, there, settled, ended, places, replaced)
         kind, over = event.statement.kind, event.statement.valid_to
         found[key_of(text, kind, begun, over)] = known
         if (there or settled) and ((begun.at, int(begun.precision)) in sent or begun == over):

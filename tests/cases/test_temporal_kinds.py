@@ -513,7 +513,8 @@ NOT_DECIDED = {
 @pytest.mark.parametrize("given", NOT_DECIDED.values(), ids=NOT_DECIDED.keys())
 def test_what_is_not_decided_loses_nothing(talk: Talk, given: Undecided, how: str) -> None:
     days = given.days or tuple(f"2026-05-0{number}" for number, _ in enumerate(given.texts, 1))
-    (other,) = talk.write(given.other, "2020-01-01").views
+    life = talk.write(given.other, "2020-01-01")
+    (other,) = life.views
     told: list[str] = []
     for text, day in zip(given.texts, days, strict=True):
         life = talk.say(said(text, day)) if how == "message" else talk.write(text, day)

@@ -365,7 +365,12 @@ def test_what_would_go_must_be_what_was_told(made: Bench, change: Any) -> None:
 
 def test_a_batch_is_of_its_own_question_and_needed(made: Bench) -> None:
     look = similar(made)
-    for other in ({"text": "which animal"}, {"filters": q.Filters(what=("fact",))}, {"limit": 2}):
+    others: tuple[dict[str, Any], ...] = (
+        {"text": "which animal"},
+        {"filters": q.Filters(what=("fact",))},
+        {"limit": 2},
+    )
+    for other in others:
         with pytest.raises(Stale):
             similar(made, **other, batch=look.batch, dry_run=False)
     with pytest.raises(InvalidInput) as refused:

@@ -78,16 +78,20 @@ def reviewed(folder: Path) -> None:
         checks.replay_law(driver, NAME)
 
 
+def _fit(driver: Driver, label: EventId) -> Recorded:
+    bodies = driver.writer()
+    fit = e.PolicyFitted(driver.container(NAME), bodies.piece("weights"), (label,))
+    (fitted,) = driver.record(NAME, [Draft(fit, bodies.sealed, (label,))])
+    return fitted
+
+
 def unfitted(folder: Path) -> None:
     """Of two fits the second is taken back: the first is in force again."""
     with opened(folder) as driver:
         old, new, _ = compared(driver, e.Outcome.REVIEW)
         label = say(driver, new, old, "updates")
-        for _ in range(2):
-            bodies = driver.writer()
-            fit = e.PolicyFitted(driver.container(NAME), bodies.piece("weights"), (label,))
-            (fitted,) = driver.record(NAME, [Draft(fit, bodies.sealed, (label,))])
-        take_back(driver, checks.event_name(fitted))
+        fitted = [_fit(driver, label) for _ in range(2)]
+        take_back(driver, checks.event_name(fitted[-1]))
         assert driver.oracle(NAME)["policies"]
 
 
