@@ -40,5 +40,6 @@ def find(
         among=asked or FINDABLE,
         superseded=superseded,
         forgotten=forgotten,
+        said_by_then=True,
     )
     return search(view, query, narrow.criteria, limit, meaning), narrow.zoned

@@ -53,8 +53,12 @@ def narrowed(
     among: Iterable[Kind] = ALL,
     superseded: bool = False,
     forgotten: bool = False,
+    said_by_then: bool = False,
 ) -> Narrowed:
     """Filters as conditions at a moment, for items of the kinds in `among`.
+
+    With `said_by_then` and a `valid_at`, nothing that was said later: it may hold then, but a
+    search for what was true is not answered by it.
 
     Both `scope`, the read's own, and that of the filters must hold. `superseded` and `forgotten`
     are the reads' flags `include_…`. Raises InvalidInput for times that nothing can lie between,
@@ -82,7 +86,7 @@ def narrowed(
         until=until,
         superseded=superseded,
         forgotten=forgotten,
-        said_before=when.valid[1] if when.valid and when.moment.valid_at else None,
+        said_before=when.valid[1] if said_by_then and when.valid and when.moment.valid_at else None,
     )
     times = (filters.since, filters.until)
     return Narrowed(criteria, any(time is not None and not has_offset(time) for time in times))
