@@ -101,11 +101,23 @@ def holds_at(row: Row, valid_at: tuple[int, int]) -> bool:
 
 
 def search_visible(dump: Dump, asked: Asked, erased: Collection[str] = ()) -> set[str]:
-    """Ids of all facts, passages and messages that a search may return."""
+    """Ids of all facts, passages and messages that a search may return.
+
+    With `valid_at`, what was said later answers nothing about then; lists show it all the same.
+    """
     kinds = [
         what for what in ("fact", "passage", "message") if not asked.what or what in asked.what
     ]
-    return {item for what in kinds for item in listing(dump, what, asked, erased)}
+    then = asked
+    if asked.valid_at is not None:
+        end = asked.valid_at[1]
+        until = end if asked.until is None else min(end, asked.until)
+        then = msgspec.structs.replace(asked, until=until)
+    return {
+        item
+        for what in kinds
+        for item in listing(dump, what, asked if what == "fact" else then, erased)
+    }
 
 
 def listing(dump: Dump, what: str, asked: Asked, erased: Collection[str] = ()) -> list[str]:
