@@ -5,20 +5,24 @@ other processes do, and each test has a container of its own.
 """
 
 import json
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from itertools import count
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
 import msgspec
+import pytest
 
 from rewound.http.mcp_calls import called
 from rewound.memory import Memory
 from rewound.memory import replies as r
 from tests.cases.given import Cli
-from tests.http.serving import Api, Served, reply_of
+from tests.http.serving import Api, Served, reply_of, serving
 
 Json = dict[str, Any]
 
@@ -37,6 +41,23 @@ class Shop(NamedTuple):
         asked = {"action": "wait", "timeout_s": 60}
         told = reply_of(Api(self.client, "default").send("POST", "/v1/workers", asked), r.Working)
         assert told.pending == told.failed == told.parked == told.unembedded == 0, told
+
+
+@contextmanager
+def open_shop(folder: Path, **settings: str) -> Iterator[Shop]:
+    """A server with these variables of the environment, and a library handle without any: neither
+    is to see those of whoever runs the tests."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        serving(folder, **settings) as served,
+        served.client() as client,
+    ):
+        for name in list(os.environ):
+            if name.startswith("REWOUND_"):
+                patch.delenv(name)
+        patch.setenv("XDG_RUNTIME_DIR", str(served.runtime))
+        with Memory(served.data) as memory:
+            yield Shop(served, client, memory)
 
 
 class Door(ABC):

@@ -1,17 +1,15 @@
 """R19, R20 and R22 through REST, the command line and the library, beside working workers."""
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from rewound.memory import Memory
 from rewound.memory import replies as r
-from tests.cases.doors import Json, Shop
+from tests.cases.doors import Json, Shop, open_shop
 from tests.cases.given import EVERYTHING, holding
 from tests.cases.taking_back import CORRECTING, Correcting, CorrectingRest, Refused
-from tests.http.serving import Api, error_of, serving
+from tests.http.serving import Api, error_of
 
 GYM = "Gym code 4471"
 
@@ -20,17 +18,8 @@ GYM = "Gym code 4471"
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     """A server with the extractor and the judge that it has by default, and small vectors."""
     settings = {"REWOUND_EMBEDDER": "hashing", "REWOUND_EXTRACTOR": "", "REWOUND_JUDGE": ""}
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        serving(tmp_path_factory.mktemp("forget"), **settings) as served,
-        served.client() as client,
-    ):
-        for name in list(os.environ):
-            if name.startswith("REWOUND_"):
-                patch.delenv(name)
-        patch.setenv("XDG_RUNTIME_DIR", str(served.runtime))
-        with Memory(served.data) as memory:
-            yield Shop(served, client, memory)
+    with open_shop(tmp_path_factory.mktemp("forget"), **settings) as shop:
+        yield shop
 
 
 @pytest.fixture(params=CORRECTING)

@@ -1,31 +1,19 @@
 """R05, R07, R08 and R14 with the extractor that a server has by default, through all four doors."""
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from rewound.memory import Memory
 from rewound.memory import replies as r
-from tests.cases.doors import DOORS, Door, Json, Rest, Shop, told
-from tests.http.serving import serving
+from tests.cases.doors import DOORS, Door, Json, Rest, Shop, open_shop, told
 
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     settings = {"REWOUND_EMBEDDER": "none", "REWOUND_EXTRACTOR": ""}
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        serving(tmp_path_factory.mktemp("ingest"), **settings) as served,
-        served.client() as client,
-    ):
-        for name in list(os.environ):
-            if name.startswith("REWOUND_"):
-                patch.delenv(name)
-        patch.setenv("XDG_RUNTIME_DIR", str(served.runtime))
-        with Memory(served.data) as memory:
-            yield Shop(served, client, memory)
+    with open_shop(tmp_path_factory.mktemp("ingest"), **settings) as shop:
+        yield shop
 
 
 @pytest.fixture(params=DOORS)

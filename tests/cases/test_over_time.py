@@ -1,32 +1,20 @@
 """R01, R02, R04, R05, R07, R08 and R14 as they were reported, with the extractor and the judge that
 a server has by default, through the library, the command line and REST."""
 
-import os
 import re
 from collections.abc import Iterator
 
 import pytest
 
-from rewound.memory import Memory
-from tests.cases.doors import Json, Shop
+from tests.cases.doors import Json, Shop, open_shop
 from tests.cases.over_time import TELLERS, WAYS, Life, Teller, at, endings, grounds
-from tests.http.serving import serving
 
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     settings = {"REWOUND_EMBEDDER": "hashing", "REWOUND_EXTRACTOR": "", "REWOUND_JUDGE": ""}
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        serving(tmp_path_factory.mktemp("time"), **settings) as served,
-        served.client() as client,
-    ):
-        for name in list(os.environ):
-            if name.startswith("REWOUND_"):
-                patch.delenv(name)
-        patch.setenv("XDG_RUNTIME_DIR", str(served.runtime))
-        with Memory(served.data) as memory:
-            yield Shop(served, client, memory)
+    with open_shop(tmp_path_factory.mktemp("time"), **settings) as shop:
+        yield shop
 
 
 @pytest.fixture(params=TELLERS)
