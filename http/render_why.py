@@ -130,12 +130,18 @@ def _pair(fact: str, text: str | None, pair: PairView) -> list[str | Text]:
     return [outcome, f"{pair.probability:.2f}", Text(fact, style="cyan"), joined(line)]
 
 
+EVIDENCE_TOLD = 12
+"""Pieces of evidence that are printed for a pair; `--json` tells all."""
+
+
 def evidence_line(evidence: dict[str, float]) -> str:
-    """`cosine 0.80, words 0.50`, what spoke loudest first. Products of two pieces (`a*b`) say
-    nothing new to a person."""
+    """`cosine 0.80, words 0.50`, what spoke loudest first, as much as goes on a screen. Products of
+    two pieces (`a*b`) say nothing new to a person."""
     parts = [(name, value) for name, value in evidence.items() if value and "*" not in name]
     parts.sort(key=lambda part: -part[1])
-    return ", ".join(f"{words.one_line(name)} {value:.2f}" for name, value in parts)
+    told = ", ".join(f"{words.one_line(n)} {value:.2f}" for n, value in parts[:EVIDENCE_TOLD])
+    left = len(parts) - EVIDENCE_TOLD
+    return f"{told} and {left} more (--json)" if left > 0 else told
 
 
 def _step(sheet: Sheet, step: Step) -> list[str | Text]:
