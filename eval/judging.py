@@ -9,6 +9,7 @@ The public pairs are split by a hash of their text: `eval.fit_policy` fits on on
 here are of the other.
 """
 
+import csv
 import hashlib
 import re
 import time
@@ -24,6 +25,7 @@ import numpy.typing as npt
 from eval.corpora import lines
 from rewound.eventlog.enums import Outcome
 from rewound.eventlog.instants import parse_instant
+from rewound.llm import probing
 from rewound.llm.evidence import evidence
 from rewound.llm.grounds import MAY_END
 from rewound.llm.judging import Claim, Evidence, Pair
@@ -37,6 +39,7 @@ SETS = {
     "more": DATASETS / "judging_more.jsonl",
     "talk": DATASETS / "judging_talk.jsonl",
 }
+ENDINGS_LABELLED = Path(__file__).parent.parent / "docs" / "results" / "endings.csv"
 DAY = 86_400_000_000
 START = 1_700_000_000_000_000
 IN_WORDS = re.compile(
@@ -132,6 +135,36 @@ def _claim(case: Case, place: tuple[int, int]) -> Claim:
     return Claim(text, at, at, said=turn.text, conversation=case.id.encode())
 
 
+class LabelledEnding(NamedTuple):
+    """A row of docs/results/endings.csv: two statements of real talk, and how they relate."""
+
+    round: str
+    set: str
+    old_at: str
+    old: str
+    new_at: str
+    new: str
+    decided: str
+    judged: str
+    verdict: str
+
+
+def labelled_endings() -> list[Example]:
+    """What was judged by hand of the endings that earlier policies decided on real talk, but for
+    those whose wording is cut."""
+    found: list[Example] = []
+    with ENDINGS_LABELLED.open(newline="") as file:
+        for row in [LabelledEnding(*each) for each in csv.reader(file)][1:]:
+            if row.old.endswith("…") or row.new.endswith("…"):
+                continue
+            old_at, new_at = parse_instant(row.old_at).at, parse_instant(row.new_at).at
+            pair = Pair(Claim(row.new, new_at, new_at), Claim(row.old, old_at, old_at))
+            right = frozenset((Outcome[row.verdict.upper()],))
+            fold = fold_of(row.old, 5)
+            found.append(Example("endings", pair, right, fold, row.verdict, row.old))
+    return found
+
+
 def look_alikes(data: Path) -> list[Example]:
     """PAWS and Breaking NLI; a contradiction may be any outcome but a duplicate."""
     found: list[Example] = []
@@ -167,8 +200,10 @@ def superseded(data: Path) -> list[Example]:
     return found
 
 
-def similar(examples: Sequence[Example], vectors: Path | None) -> list[Example]:
-    """The examples with the cosines of MiniLM; `vectors` is a file that keeps the vectors."""
+def vectors_of(
+    examples: Sequence[Example], vectors: Path | None
+) -> dict[str, npt.NDArray[np.float32]]:
+    """The vectors of MiniLM of every text; `vectors` is a file that keeps them."""
     from rewound.llm.minilm import MiniLM
 
     known: dict[str, npt.NDArray[np.float32]] = {}
@@ -182,14 +217,22 @@ def similar(examples: Sequence[Example], vectors: Path | None) -> list[Example]:
         known |= dict(zip(some, np.asarray(embedder.embed(some), np.float32), strict=True))
     if vectors is not None and texts:
         np.savez(vectors, texts=np.array(list(known)), vectors=np.stack(list(known.values())))
-    return [
-        one._replace(pair=one.pair._replace(similarity=_cosine(known, one.pair)))
-        for one in examples
-    ]
+    return known
 
 
-def _cosine(known: dict[str, npt.NDArray[np.float32]], pair: Pair) -> int:
-    return round(1000 * float(known[pair.new.text] @ known[pair.old.text]))
+def similar(examples: Sequence[Example], vectors: Path | None) -> list[Example]:
+    """The examples with what the vectors of MiniLM tell of them: their cosines, and the probe."""
+    known = vectors_of(examples, vectors)
+    probe = probing.shipped()
+    found: list[Example] = []
+    for one in examples:
+        new = known[one.pair.new.text].astype(np.float64)
+        old = known[one.pair.old.text].astype(np.float64)
+        pair = one.pair._replace(
+            similarity=round(1000 * float(new @ old)), against=probe.tell(new, old[None])[0]
+        )
+        found.append(one._replace(pair=pair))
+    return found
 
 
 def auc(scores: Sequence[float], positive: Sequence[bool]) -> float:

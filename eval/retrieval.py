@@ -86,13 +86,16 @@ def ask(memory: Memory, question: Question, limit: int) -> list[str]:
 @click.command()
 @click.option("--data", type=click.Path(exists=True, path_type=Path), required=True)
 @click.option("--set", "name", type=click.Choice(SETS), required=True)
-@click.option("--store", type=click.Path(path_type=Path), help="Keep the store in this folder.")
+@click.option(
+    "--store", type=click.Path(path_type=Path), help="Keep the store here, and use what is there."
+)
 def main(data: Path, name: str, store: Path | None) -> None:
     """Print recall@k and MRR, for each type of question and for all."""
     with tempfile.TemporaryDirectory() as scratch:
         memory = Memory(store or Path(scratch) / name)
         started = time.perf_counter()
-        fill(memory, corpus(data, name), documents=name == "docs_claude")
+        if not memory.containers().containers:
+            fill(memory, corpus(data, name), documents=name == "docs_claude")
         settle(memory)
         filled = time.perf_counter() - started
         by_type: dict[str, Tally] = defaultdict(Tally)

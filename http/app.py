@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import NamedTuple
 
+import msgspec
 from aiohttp import web
 
 from rewound.http import supermemory_v4
@@ -28,7 +29,7 @@ from rewound.http.routing import ROUTES, Route, wrong_kind
 from rewound.memory import RewoundError
 from rewound.memory import requests as q
 from rewound.memory.foreign_ids import kind_of_id
-from rewound.memory.replies import Reply, Shown, Versions
+from rewound.memory.replies import Portrait, Reply, Shown, Versions
 
 
 class Served(NamedTuple):
@@ -60,7 +61,7 @@ def application(
     app[SERVED] = served
     handlers = [(route.method, route.path, _handler(route, served)) for route in ROUTES]
     handlers += [("POST", *each) for each in supermemory_v4.handlers(desk, limits).items()]
-    beside = around(desk, door, metrics, lambda: connections.count)
+    beside = around(desk, door, metrics, lambda: connections.count, fresh_s=limits.fresh_s)
     handlers += [("GET", *each) for each in beside.items()]
     for method, path, handler in handlers:
         _add(app, method, path, handler, partial(expected, limits=limits))
@@ -113,11 +114,29 @@ def _query_handler(route: Route, served: Served) -> Handler:
         query = request.query
         given = {name: query.getall(name) for name in query}
         key = request.headers.get("Idempotency-Key")
-        return await _answer(
-            route, served, route.asked(reader.query(given), request.match_info, key)
-        )
+        filled = reader.query(given)
+        asked = route.asked(filled, request.match_info, key)
+        if route.text and _wants_markdown(filled, request.headers.get("Accept", "")):
+            return await _markdown(served, asked)
+        return await _answer(route, served, asked)
 
     return handle
+
+
+def _wants_markdown(filled: msgspec.Struct, accept: str) -> bool:
+    """By `format`, else by the first type that the Accept header names."""
+    named: str | None = getattr(filled, "format", None)
+    if named is not None:
+        return named == "markdown"
+    return accept.split(",")[0].partition(";")[0].strip().lower() == "text/markdown"
+
+
+async def _markdown(served: Served, asked: q.Request) -> web.Response:
+    """The text of the reply alone."""
+    reply = await served.desk.ask(asked)
+    assert isinstance(reply, Portrait), "only routes of such replies are told as text"
+    headers = {**JSON, "content-type": "text/markdown; charset=utf-8"}
+    return web.Response(body=f"{reply.text}\n".encode(), headers=headers)
 
 
 async def _answer(

@@ -18,10 +18,17 @@ from rewound.http.problems import JSON_HEADERS as JSON
 
 
 def around(
-    desk: Desk, door: Doorstep, metrics: Metrics, connections: Callable[[], int]
+    desk: Desk,
+    door: Doorstep,
+    metrics: Metrics,
+    connections: Callable[[], int],
+    *,
+    fresh_s: float,
 ) -> dict[str, Handler]:
-    """Path -> handler of a GET. `connections` counts the open ones."""
-    prober = Prober(desk)
+    """Path -> handler of a GET. `connections` counts the open ones; figures of the store may be
+    `fresh_s` seconds old.
+    """
+    prober = Prober(desk, fresh_s)
     described = encode(description())
     documents = page()
     html = {

@@ -42,7 +42,18 @@ SECTIONS: dict[str, dict[str, Entry]] = {
     "Ask": _entries(
         "cli_read",
         ("search", "Find facts and passages, with their sources."),
+    )
+    | _entries("cli_explain", ("explain", "Say what became of an item in a search, and why."))
+    | _entries(
+        "cli_read",
         ("context", "Pack what is relevant into a budget of tokens."),
+    )
+    | _entries(
+        "cli_profile",
+        ("profile", "Tell what is known, in short."),
+    )
+    | _entries(
+        "cli_read",
         ("list", "List facts, documents, messages or passages."),
         ("show", "Show one item in full."),
         ("why", "Say why a fact is believed, and how to take each step back."),
@@ -86,6 +97,10 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         ("config", "Show every setting and where it came from."),
         ("own", "Hold the store and serve other commands until stopped."),
         ("accept-clock", "Go on writing after the clock was set back."),
+    ),
+    "Measure": _entries(
+        "cli_eval",
+        ("eval", "Measure how well a set of questions is answered."),
     ),
 }
 COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}

@@ -6,6 +6,8 @@ from typing import Any, TypeVar, get_args
 import click
 import msgspec
 
+from rewound.memory.condition_checks import read as read_where
+from rewound.memory.conditions import Where
 from rewound.memory.requests import FactKindName, Filters, Scope, What
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -48,21 +50,33 @@ def write_options(command: F) -> F:
     )(command)
 
 
-def moment_options(command: F) -> F:
-    """The moment that a question is asked for."""
-    return _stack(
+def _times() -> tuple[Callable[[F], F], Callable[[F], F]]:
+    return (
         click.option(
             "--as-of", metavar="MOMENT", help="As the store knew it: a time, @123 or ev_…."
         ),
         click.option("--valid-at", metavar="TIME", help="What was true then."),
-        click.option("--include-forgotten", is_flag=True, help="Show forgotten items too."),
-        click.option(
-            "--at-least",
-            type=int,
-            metavar="POSITION",
-            help="Wait until the views have reached this position.",
-        ),
-    )(command)
+    )
+
+
+def _at_least() -> Callable[[F], F]:
+    return click.option(
+        "--at-least",
+        type=int,
+        metavar="POSITION",
+        help="Wait until the views have reached this position.",
+    )
+
+
+def moment_options(command: F) -> F:
+    """The moment that a question is asked for."""
+    forgotten = click.option("--include-forgotten", is_flag=True, help="Show forgotten items too.")
+    return _stack(*_times(), forgotten, _at_least())(command)
+
+
+def time_options(command: F) -> F:
+    """The same for a question that is never answered with what is forgotten."""
+    return _stack(*_times(), _at_least())(command)
 
 
 def tag_option(command: F) -> F:
@@ -104,6 +118,7 @@ def filter_options(*, what: bool = True) -> Callable[[F], F]:
         click.option("--source", metavar="ID", help="Only from this document or conversation."),
         click.option("--since", metavar="TIME", help="Only what was said or holds from then on."),
         click.option("--until", metavar="TIME", help="Only up to then, a day given included."),
+        click.option("--where", metavar="JSON", help="Only what meets a tree of conditions."),
         scope_options,
     )
 
@@ -127,7 +142,7 @@ def writing(given: dict[str, Any]) -> dict[str, Any]:
 def moment(given: dict[str, Any]) -> dict[str, Any]:
     """The fields of `Read`, but for the container."""
     names = ("as_of", "valid_at", "include_forgotten", "at_least")
-    return {name: given[name] for name in names}
+    return {name: given[name] for name in names if name in given}
 
 
 def reading(given: dict[str, Any]) -> dict[str, Any]:
@@ -145,7 +160,24 @@ def filters_of(given: dict[str, Any]) -> Filters:
         source=given.get("source"),
         since=given.get("since"),
         until=given.get("until"),
+        where=where_of(given.get("where")),
     )
+
+
+def where_of(text: str | None) -> Where | None:
+    """The tree of conditions that a text holds as JSON. Raises BadParameter, InvalidInput."""
+    if text is None:
+        return None
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError) as error:
+        raise click.BadParameter(
+            f"this is no JSON ({error}): give an object such as "
+            '{"field": "tag", "op": "eq", "value": "work"}',
+            param_hint="--where",
+            param=_WHERE,
+        ) from None
+    return read_where(value)
 
 
 def metadata_of(pairs: tuple[str, ...]) -> dict[str, Any]:
@@ -172,4 +204,5 @@ def metadata_of(pairs: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
+_WHERE = click.Option(["--where"])
 _META = click.Option(["--meta", "metadata"], multiple=True)

@@ -46,8 +46,10 @@ PAGE_OF_ALL = 500
 @click.command("search", cls=Command)
 @click.argument("query")
 @click.option("--limit", type=int, help="How many hits (setting `limit`).")
+@click.option("--threshold", type=float, default=0.0, help="Leave out what is less likely, 0 to 1.")
 @filter_options()
 @click.option("--include-superseded", is_flag=True, help="Show what no longer holds too.")
+@click.option("--explain", is_flag=True, help="Say of each hit why it stands where it does.")
 @moment_options
 @common_options
 @click.pass_context
@@ -61,8 +63,10 @@ def search_command(ctx: click.Context, /, query: str, limit: int | None, **given
         container=state.container,
         query=query,
         limit=state.settings.limit if limit is None else limit,
+        threshold=given["threshold"],
         filters=filters_of(given),
         include_superseded=given["include_superseded"],
+        explain=given["explain"],
         **moment(given),
     )
     emit(state, ask(state, request, Found))
@@ -71,6 +75,7 @@ def search_command(ctx: click.Context, /, query: str, limit: int | None, **given
 @click.command("context", cls=Command)
 @click.argument("query")
 @click.option("--budget", type=int, metavar="TOKENS", help="At most so many (setting `budget`).")
+@click.option("--threshold", type=float, default=0.0, help="Leave out what is less likely, 0 to 1.")
 @filter_options()
 @moment_options
 @common_options
@@ -82,6 +87,7 @@ def context_command(ctx: click.Context, /, query: str, budget: int | None, **giv
         container=state.container,
         query=query,
         budget=state.settings.budget if budget is None else budget,
+        threshold=given["threshold"],
         filters=filters_of(given),
         **moment(given),
     )

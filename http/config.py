@@ -62,6 +62,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """A file that holds this key."""
     attributes: str | None = None
     """A JSON file of attributes that rules are to know besides their own."""
+    ranker: str | None = None
+    """A JSON file of weights that order the hits of a search in place of those that are shipped."""
     threads: Annotated[int, msgspec.Meta(ge=0, le=256)] = 0
     """Threads that one model may use at once; 0 leaves that to the model."""
     host: Annotated[str, msgspec.Meta(min_length=1)] = "127.0.0.1"
@@ -93,6 +95,7 @@ def models_of(settings: Settings) -> "Models":
             chat_model=(settings.chat_model or "").strip() or None,
             chat_key=key_of(settings.chat_key, settings.chat_key_file),
             attributes=(settings.attributes or "").strip() or None,
+            ranker=(settings.ranker or "").strip() or None,
         )
     except RewoundError as error:
         raise BadSetting(error.message, field=error.field or "models") from None

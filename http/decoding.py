@@ -67,7 +67,7 @@ class FormReader(Generic[S]):
                 raise invalid(f"{name} is given {len(texts)} times: give it once", name)
             else:
                 values[name] = _PLUS_LOST.sub(r"\1+\2", texts[0])
-        return self._converted(loosened(values, self._info, from_query=True))
+        return self._converted(values, from_query=True)
 
     def _patiently(self, raw: bytes) -> S:
         try:
@@ -76,11 +76,11 @@ class FormReader(Generic[S]):
             raise not_json(error) from None
         if not isinstance(given, dict):
             raise invalid(f"the body must be a JSON object, not {_named(given)}")
-        return self._converted(loosened(given, self._info))
+        return self._converted(given)
 
-    def _converted(self, given: Any) -> S:
+    def _converted(self, given: Any, *, from_query: bool = False) -> S:
         try:
-            return msgspec.convert(given, self.form)
+            return msgspec.convert(loosened(given, self._info, from_query=from_query), self.form)
         except msgspec.ValidationError as error:
             wrong: RewoundError = translated(error, self.form)
             raise wrong from None

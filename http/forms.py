@@ -63,8 +63,9 @@ def query_form(
     *,
     omit: Iterable[str] = (),
     filters: Iterable[str] = FILTER_PARTS,
+    more: Iterable[Field] = (),
 ) -> type[msgspec.Struct]:
-    """The form of a query string: scope and filters laid out flat."""
+    """The form of a query string: scope and filters laid out flat, and `more` fields."""
     left_out = frozenset(omit)
     parts: list[Field] = []
     for field in fields_of(request, left_out):
@@ -75,7 +76,7 @@ def query_form(
             parts += [part for part in fields_of(Filters) if part[0] in wanted]
         else:
             parts.append(field)
-    return form(name, parts)
+    return form(name, [*parts, *more])
 
 
 def form(name: str, fields: Iterable[Field]) -> type[msgspec.Struct]:
@@ -126,7 +127,7 @@ def loosened(value: Any, kind: inspect.Type, *, from_query: bool = False) -> Any
             return float(value)
         case inspect.BoolType() if from_query and isinstance(value, str):
             return _BOOLS.get(value.strip().lower(), value)
-        case inspect.DictType() if from_query and isinstance(value, str):
+        case inspect.DictType() | inspect.StructType() if from_query and isinstance(value, str):
             return _json(value, dict)
     return value
 

@@ -16,9 +16,6 @@ from rewound.memory.replies import Figures, Found, Working
 
 Word = Literal["ok", "degraded", "failing"]
 
-FRESH_S = 5.0
-"""Figures of the whole store are asked for at most this often: they read every container."""
-
 _QUERY = "health"
 
 
@@ -44,10 +41,11 @@ class Probe(NamedTuple):
 
 
 class Prober:
-    """Looks at the store, and keeps its figures for a moment."""
+    """Looks at the store, and keeps its figures for so many seconds."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, fresh_s: float) -> None:
         self._desk = desk
+        self._fresh_s = fresh_s
         self._last = Probe(float("-inf"), None)
         self._looking: asyncio.Future[Probe] | None = None
 
@@ -65,7 +63,7 @@ class Prober:
 
     def _look(self) -> Probe:
         last, now = self._last, time.monotonic()
-        fresh = last.figures is not None and now - last.at < FRESH_S
+        fresh = last.figures is not None and now - last.at < self._fresh_s
         try:
             figures = last.figures if fresh else self._figures()
             working = last.working if fresh else self._working()

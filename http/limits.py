@@ -40,6 +40,8 @@ class Limits(NamedTuple):
     turn_s: float = 10.0
     """A read with `at_least` waits so long for a thread when many of them hold one already."""
     writes_waiting: int = 4_096
+    fresh_s: float = 5.0
+    """Figures of the whole store are asked for at most this often: they read every container."""
 
 
 async def json_body(request: web.Request, limits: Limits) -> bytes:

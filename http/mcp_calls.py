@@ -144,6 +144,11 @@ def _nothing_yet(request: q.Request | None, note: str) -> r.Reply | None:
                 container=container, query=query, text="", tokens=0, budget=budget, lines=(),
                 moment=moment, notes=notes,
             )  # fmt: skip
+        case q.Profile(container=container, budget=budget):
+            return r.Portrait(
+                container=container, subject=None, text="", tokens=0, budget=budget, stable=(),
+                recent=(), buckets={}, left_out=0, moment=moment, notes=notes,
+            )  # fmt: skip
         case q.List(container=container, limit=limit):
             return r.Page(
                 container=container, items=(), total=0, limit=limit, has_more=False, cursor=None,

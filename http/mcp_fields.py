@@ -1,10 +1,17 @@
 """The fields of the MCP tools' arguments, each described for the agent that fills it in."""
 
+from typing import get_args
+
 from rewound.http import mcp_schemas as s
+from rewound.memory.checks import DAYS_MAX
+from rewound.memory.conditions import FIELDS, Op
 from rewound.memory.fields import BUDGET_TOKENS_MAX, LIMIT_MAX
 from rewound.memory.requests import (
+    PROFILE_BUDGET,
+    PROFILE_DAYS,
     SIMILAR_LIMIT,
     SIMILAR_MAX,
+    BucketName,
     FactKindName,
     RoleName,
     Scope,
@@ -14,6 +21,7 @@ from rewound.memory.requests import (
 CONTEXT_BUDGET = 1200
 SEARCH_LIMIT = 10
 LIST_LIMIT = 20
+TIMELINE_LIMIT = 50
 
 _TIME = "RFC 3339 time or a day, such as 2026-03-01T10:00:00Z or 2026-03-01"
 _MOMENT = f"{_TIME}; or @123 (a position); or an event id (ev_…)"
@@ -42,6 +50,13 @@ _FILTERS = {
     "source": s.text("Only from this document, message or conversation (id or name)."),
     "since": s.text(f"Only what was said, or began to hold, from then on: {_TIME}."),
     "until": s.text(f"Only what was said, or began to hold, up to then: {_TIME}."),
+    "where": s.free(
+        "Only what meets a tree of conditions: {field, op, value}, joined by {and: […]}, {or: […]} "
+        "and {not: {…}}. Fields: " + ", ".join(FIELDS) + ", metadata.NAME. "
+        "Ops: " + ", ".join(get_args(Op)) + ". Such as: "
+        '{"and": [{"field": "metadata.price", "op": "lt", "value": 20}, '
+        '{"not": {"field": "tag", "op": "eq", "value": "draft"}}]}.'
+    ),
     "scope": SCOPE,
 }
 _SUPERSEDED = s.flag("Also facts that newer ones replaced.")
@@ -94,6 +109,19 @@ CONTEXT = {
     **_FILTERS,
     **_ASKED,
 }
+BUCKETS = get_args(BucketName)
+PROFILE = {
+    "budget": s.whole("At most so many tokens.", 1, BUDGET_TOKENS_MAX, PROFILE_BUDGET),
+    "days": s.whole("What began within so many days is recent.", 1, DAYS_MAX, PROFILE_DAYS),
+    "subject": s.text("Only what names this person or thing."),
+    "buckets": s.free(
+        "Which named buckets, when not all of "
+        f"{', '.join(BUCKETS)}: each with a query, or an object of query, tags and kinds, or {{}} "
+        "for one of these."
+    ),
+    "scope": SCOPE,
+    **_ASKED,
+}
 LIST = {
     "what": s.choice("What to list.", What, default="fact"),
     "limit": s.whole("At most so many on a page.", 1, LIMIT_MAX, LIST_LIMIT),
@@ -102,6 +130,13 @@ LIST = {
     **_ASKED,
     "include_superseded": _SUPERSEDED,
     "include_forgotten": s.flag("Also what was forgotten, to find what to restore."),
+}
+WHY = {"id": s.text("Id of a fact (fact_…)."), **_ASKED}
+TIMELINE = {
+    "subject": s.text("Whom or what it is about, such as: Nina."),
+    "attribute": s.text("Only this of it, such as: employer."),
+    "limit": s.whole("At most so many periods.", 1, LIMIT_MAX, TIMELINE_LIMIT),
+    **_ASKED,
 }
 HISTORY = {
     "id": s.text("Id of a fact, document or message."),

@@ -36,8 +36,10 @@ DESCRIPTION = "Long-term memory that keeps one log of everything that happened"
 INSTRUCTIONS = """\
 Rewound is your long-term memory. It outlives this conversation.
 
-Before you answer or ask something that may have been told before, look: `search` for a question, \
-`context` at the start of a task. Use what you find with its date; newer facts win. If nothing is \
+At the start of a task load `profile` once, before anything else: what is stable, what is recent, \
+what is preferred. Before you answer or ask something that may have been told before, look: \
+`search` for a question, `context` for a topic; `timeline` for what held when, `why` for where a \
+fact is from. Use what you find with its date; newer facts win. If nothing is \
 found, say so rather than guess.
 
 Store what will matter later: preferences, decisions, names, dates, how things are done, what went \

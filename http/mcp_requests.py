@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from rewound.http.mcp_arguments import BadArgument
-from rewound.http.mcp_fields import CONTEXT_BUDGET, LIST_LIMIT, SEARCH_LIMIT
+from rewound.http.mcp_fields import CONTEXT_BUDGET, LIST_LIMIT, SEARCH_LIMIT, TIMELINE_LIMIT
 from rewound.memory import requests as q
+from rewound.memory.condition_checks import read as read_where
+from rewound.memory.reading import as_bucket
 
 Arguments = Mapping[str, Any]
 
@@ -67,6 +69,25 @@ def context(container: str, given: Arguments) -> q.Request:
     )
 
 
+def profile(container: str, given: Arguments) -> q.Request:
+    buckets: dict[str, q.Bucket] | None = None
+    if "buckets" in given:
+        buckets = {
+            name: as_bucket(bucket, f"buckets.{name}") for name, bucket in given["buckets"].items()
+        }
+    chosen = _chosen(given, "budget", "days", "subject", "as_of", "valid_at")
+    return q.Profile(container=container, buckets=buckets, scope=_scope(given), **chosen)
+
+
+def why(container: str, given: Arguments) -> q.Request:
+    return q.Why(container=container, **_chosen(given, "id", "as_of", "valid_at"))
+
+
+def timeline(container: str, given: Arguments) -> q.Request:
+    chosen = _chosen(given, "subject", "attribute", "as_of", "valid_at")
+    return q.Timeline(container=container, limit=given.get("limit", TIMELINE_LIMIT), **chosen)
+
+
 def list_items(container: str, given: Arguments) -> q.Request:
     names = ("what", "cursor", "as_of", "valid_at", "include_superseded", "include_forgotten")
     return q.List(
@@ -114,4 +135,5 @@ def _scope(given: Arguments) -> q.Scope:
 
 
 def _filters(given: Arguments, *more: str) -> q.Filters:
-    return q.Filters(**_chosen(given, *_FILTERS, *more), scope=_scope(given))
+    where = read_where(given["where"]) if "where" in given else None
+    return q.Filters(**_chosen(given, *_FILTERS, *more), scope=_scope(given), where=where)

@@ -82,6 +82,9 @@ def listed(description: str, items: Schema) -> Schema:
 
 # --- replies
 
+_NOT_ASKED = frozenset({"explanation", "ranking"})
+"""Parts of replies that no tool asks for."""
+
 
 def of_reply(kind: type[Reply]) -> Schema:
     """The schema of a reply's JSON, with everything spelt out where it stands."""
@@ -106,7 +109,9 @@ def _spelt(node: Any, definitions: Mapping[str, Any]) -> Any:
             spelt[name] = _spelt(node[name], definitions)
     if "properties" in node:
         parts = node["properties"].items()
-        spelt["properties"] = {name: _spelt(part, definitions) for name, part in parts}
+        spelt["properties"] = {
+            name: _spelt(part, definitions) for name, part in parts if name not in _NOT_ASKED
+        }
     return spelt
 
 

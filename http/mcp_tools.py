@@ -17,10 +17,13 @@ from rewound.http.mcp_requests import (
     forget,
     history,
     list_items,
+    profile,
     remember,
     restore,
     search,
+    timeline,
     undo,
+    why,
 )
 from rewound.memory import replies as r
 from rewound.memory import requests as q
@@ -71,6 +74,17 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 TABLE = (
     Tool(
+        name="profile",
+        title="Load the profile",
+        description="What is known, in short, within a budget of tokens: what is stable, what is "
+        "recent, and buckets such as preferences, people and work. Dated lines with ids. Load it "
+        "once at the start of every task, before anything else.",
+        arguments=s.fields(f.PROFILE),
+        reply=r.Portrait,
+        request=profile,
+        annotations=READS,
+    ),
+    Tool(
         name="remember",
         title="Remember a fact",
         description="Store one self-contained statement, word for word. Write it so that it "
@@ -106,7 +120,7 @@ TABLE = (
         name="context",
         title="Pack context from memory",
         description="What is remembered about a topic, packed as dated lines with ids into a "
-        "budget of tokens: best at the start of a task. `search` gives more detail.",
+        "budget of tokens: best when a topic comes up. `search` gives more detail.",
         arguments=s.fields(f.CONTEXT, ("query",)),
         reply=r.Packed,
         request=context,
@@ -129,6 +143,27 @@ TABLE = (
         arguments=s.fields(f.HISTORY, ("id",)),
         reply=r.Versions,
         request=history,
+        annotations=READS,
+    ),
+    Tool(
+        name="why",
+        title="Say why a fact is believed",
+        description="The sources' own words behind a fact, what it was compared with, its "
+        "versions, and every step with the event id that `undo` takes. Look before you doubt or "
+        "correct what is remembered.",
+        arguments=s.fields(f.WHY, ("id",)),
+        reply=r.Explained,
+        request=why,
+        annotations=READS,
+    ),
+    Tool(
+        name="timeline",
+        title="Tell what held when",
+        description="What held of a person or thing from when to when, for each attribute or for "
+        "one: where somebody lived and worked before, since when something is so.",
+        arguments=s.fields(f.TIMELINE, ("subject",)),
+        reply=r.Chronicle,
+        request=timeline,
         annotations=READS,
     ),
     Tool(

@@ -22,6 +22,12 @@ def told(reply: r.Reply, tool: str) -> str:
             lines = [_hit(hit) for hit in reply.hits] or ["nothing was found"]
         case r.Packed():
             lines = [reply.text or "nothing relevant is remembered"]
+        case r.Portrait():
+            lines = [reply.text or "nothing is known yet"]
+        case r.Explained():
+            lines = _explained(reply)
+        case r.Chronicle():
+            lines = _chronicle(reply)
         case r.Page():
             lines = _page(reply)
         case r.Versions():
@@ -122,6 +128,52 @@ def _versions(reply: r.Versions) -> list[str]:
     if len(shown) < len(reply.events):
         lines.append(f"{len(reply.events) - len(shown)} earlier events are left out here")
     return lines
+
+
+def _explained(reply: r.Explained) -> list[str]:
+    """The fact, the words that say so, its other versions, how it came out, and the steps."""
+    item = reply.item
+    lines = [_view(item)]
+    for quote in reply.quotes:
+        said = quote.words or "(forgotten or gone)"
+        lines.append(_line(quote.source.time, f"said: {said}", _source(quote.source)))
+    if not reply.quotes:
+        lines.append("stated directly, without a source")
+    lines += [f"version: {_view(view)}" for view in reply.versions if view.id != item.id]
+    if reply.verdict is not None:
+        for pair in reply.verdict.pairs:
+            lines.append(f"compared with: {_compared(pair, pair.old, pair.old_text)}")
+    for verdict in reply.against[-_EVENTS_SHOWN:]:
+        for pair in verdict.pairs:
+            lines.append(f"compared to it: {_compared(pair, verdict.fact, verdict.fact_text)}")
+    return lines + [_step(step) for step in reply.steps[-_EVENTS_SHOWN:]]
+
+
+def _compared(pair: r.PairView, fact: str, text: str | None) -> str:
+    """Another fact, and how it relates: as a person said, else as was found."""
+    said = f"{pair.label}, as a person said" if pair.label else ""
+    return _line(None, text or "", fact, said or f"{pair.outcome} ({pair.probability:.2f})")
+
+
+def _step(step: r.Step) -> str:
+    over = f", undone by {step.undone_by}" if step.undone_by else ""
+    kept = "" if step.undo or step.undone_by else ", cannot be undone"
+    return f"{day(step.recorded_at)}: {' '.join(step.what.split())} ({step.event}{over}{kept})"
+
+
+def _chronicle(reply: r.Chronicle) -> list[str]:
+    lines: list[str] = []
+    for line in reply.lines:
+        lines.append(f"{' '.join((line.attribute or 'otherwise').split())}:")
+        lines += [_period(period) for period in line.periods]
+    return lines or ["nothing is told of it"]
+
+
+def _period(period: r.Period) -> str:
+    held = f"until {day(period.valid_to)}" if period.valid_to else None
+    source = period.sources[0] if period.sources else None
+    told = _line(period.valid_from, period.text, period.id, held, _standing(period.standing))
+    return told if source is None else f"{told[:-1]}; {_source(source)})"
 
 
 def _forgot(reply: r.Forgot, tool: str) -> list[str]:

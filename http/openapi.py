@@ -79,7 +79,7 @@ def _operation(route: Route, refs: dict[Any, Any], components: dict[str, Any]) -
         "tags": [route.section],
         "summary": route.summary,
         "parameters": [*_path_parameters(route.path_names)],
-        "responses": _responses(refs[route.reply], refs[Error]),
+        "responses": _responses(refs[route.reply], refs[Error], text=route.text),
     }
     if route.writes:
         operation["parameters"].append(_KEY)
@@ -146,7 +146,7 @@ def _query_parameters(schema: dict[str, Any]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for name, of_field in schema["properties"].items():
         parameter: dict[str, Any] = {"name": name, "in": "query", "required": name in required}
-        if of_field.get("type") == "object":
+        if of_field.get("type") == "object" or name == "where":
             parameter["content"] = {_JSON: {"schema": of_field}}
         else:
             parameter["schema"] = of_field
@@ -159,10 +159,11 @@ def _body(form: type[msgspec.Struct], schema: Any) -> dict[str, Any]:
     return {"required": needed, "content": {_JSON: {"schema": schema}}}
 
 
-def _responses(schema: Any, error: Any) -> dict[str, Any]:
-    responses: dict[str, Any] = {
-        "200": {"description": "Success.", "content": {_JSON: {"schema": schema}}}
-    }
+def _responses(schema: Any, error: Any, *, text: bool = False) -> dict[str, Any]:
+    content = {_JSON: {"schema": schema}}
+    if text:
+        content["text/markdown"] = {"schema": {"type": "string"}}
+    responses: dict[str, Any] = {"200": {"description": "Success.", "content": content}}
     for status in _COMMON_ERRORS:
         codes = ", ".join(code for code, number in STATUS.items() if number == status)
         responses[str(status)] = {

@@ -7,7 +7,17 @@ from typing import Any
 import msgspec
 from rich.text import Text
 
-from rewound.http import render_feed, render_graph, render_read, render_store, render_why, words
+from rewound.http import (
+    render_eval,
+    render_explain,
+    render_feed,
+    render_graph,
+    render_profile,
+    render_read,
+    render_store,
+    render_why,
+    words,
+)
 from rewound.http.render_parts import Look, Sheet, change_row
 from rewound.memory.replies import Erased, Forgot, Hidden, Item, Undid, Written
 
@@ -138,9 +148,12 @@ RENDERERS: dict[type, Callable[[Sheet, Any], None]] = {
     Forgot: lambda sheet, reply: forgot(sheet, reply, "forgotten"),
     Erased: erased,
     Undid: undid,
+    **render_eval.RENDERERS,
+    **render_explain.RENDERERS,
     **render_feed.RENDERERS,
     **render_read.RENDERERS,
     **render_store.RENDERERS,
     **render_why.RENDERERS,
     **render_graph.RENDERERS,
+    **render_profile.RENDERERS,
 }

@@ -5,6 +5,7 @@ colour the same text comes out plain, and every style that carries meaning (a st
 superseded) is said in words too.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from io import StringIO
 from typing import NamedTuple
@@ -230,7 +231,9 @@ def filters_line(filters: dict[str, object]) -> str:
     for name, value in filters.items():
         if value in (None, (), [], {}, ""):
             continue
-        if isinstance(value, dict):
+        if name == "where":
+            shown = json.dumps(value, ensure_ascii=False)
+        elif isinstance(value, dict):
             shown = ", ".join(f"{key}={inner}" for key, inner in value.items())
         elif isinstance(value, list | tuple):
             shown = ", ".join(map(str, value))

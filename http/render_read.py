@@ -7,6 +7,7 @@ import msgspec
 from rich.text import Text
 
 from rewound.http import words
+from rewound.http.render_explain import explanation_lines, ranking
 from rewound.http.render_parts import (
     OVER,
     Sheet,
@@ -50,6 +51,8 @@ def found(sheet: Sheet, reply: Found) -> None:
     number = words.counted(len(reply.hits), "hit") if reply.hits else "nothing found"
     where = f"{number} in {words.one_line(reply.container)}"
     sheet.line(joined([where, moment_line(reply.moment), filters_line(reply.filters)]))
+    if reply.ranking is not None:
+        ranking(sheet, reply.ranking)
     sheet.notes(reply.notes)
 
 
@@ -67,6 +70,7 @@ def _hit(hit: Hit) -> Text:
             joined(about),
             *sources,
             Text(hit.id, style="cyan"),
+            *(explanation_lines(hit.explanation, hit.id) if hit.explanation else ()),
         ]
     )
 

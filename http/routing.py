@@ -26,6 +26,9 @@ R = TypeVar("R", bound=q.Request)
 
 _WITH_BODY = ("POST", "PUT", "PATCH")
 
+FORMAT = (("format", q.ProfileFormat | None, None),)
+"""The parameter of routes whose reply has a text in Markdown."""
+
 
 class Route(NamedTuple):
     """One method and path. `kind` is what an id in the path must be, where only one will do."""
@@ -40,6 +43,8 @@ class Route(NamedTuple):
     build: Build
     reader: FormReader[msgspec.Struct]
     kind: str | None = None
+    text: bool = False
+    """Whether the reply has a `text` in Markdown, which `format` or the Accept header ask for."""
 
     @property
     def in_body(self) -> bool:
@@ -58,6 +63,8 @@ class Route(NamedTuple):
         """The request that a filled-in form stands for. Raises Problem or RewoundError."""
         self._check_kind(path)
         values = msgspec.structs.asdict(filled)
+        if self.text:
+            del values["format"]
         if self.writes:
             with_key(values, key)
         return _settled(self.build(values, path))
@@ -177,6 +184,7 @@ def _route(
     names: Mapping[str, str] | None = None,
     filters: tuple[str, ...] = FILTER_PARTS,
     kind: str | None = None,
+    text: bool = False,
 ) -> Route:
     """A route. `names`: part of the path -> field; `fixed`: fields that the route itself sets."""
     fixed, names = fixed or {}, names or {}
@@ -186,11 +194,11 @@ def _route(
         filled = body_form(name, request, omit=left_out, only=only)
         build: Build = partial(_plain, request, fixed, names)
     else:
-        filled = query_form(name, request, omit=left_out, filters=filters)
+        more = FORMAT if text else ()
+        filled = query_form(name, request, omit=left_out, filters=filters, more=more)
         build = partial(_from_query, request, fixed, names)
-    return Route(
-        method, path, summary, section, request, reply, filled, build, FormReader(filled), kind
-    )
+    reader = FormReader(filled)
+    return Route(method, path, summary, section, request, reply, filled, build, reader, kind, text)
 
 
 def _form_name(method: str, path: str) -> str:
@@ -282,8 +290,14 @@ def _reading() -> list[Route]:
     return [
         make("POST", "/v1/search", q.Search, r.Found, "Find facts, passages and messages."),
         make("GET", "/v1/search", q.Search, r.Found, "The same, with a query string."),
+        make("POST", "/v1/explain", q.Explain, r.Traced,
+             "Say what became of an item in a search, and why."),
+        make("GET", "/v1/explain", q.Explain, r.Traced, "The same, with a query string."),
         make("POST", "/v1/context", q.Context, r.Packed,
              "Pack what is relevant into a budget of tokens."),
+        make("GET", "/v1/profile", q.Profile, r.Portrait,
+             "What is known, in short: what is stable, what is recent, and buckets by name.",
+             omit=("include_forgotten",), filters=_LISTED, text=True),
         make("GET", "/v1/items/{id}", q.Get, r.Shown, "Show an item of any kind.", names=_ID),
         make("GET", "/v1/items/{id}/history", q.History, r.Versions,
              "Tell the life of an item of any kind.", names=_ID),

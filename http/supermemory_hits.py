@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, Protocol
 
@@ -93,11 +94,12 @@ def results(link: Link, found: Found, include: Include, threshold: float) -> tup
 
 
 def similarity(score: float) -> float:
-    """The hit's own score, which joins words and meaning on a scale of 0 to about 1, held to 0..1.
+    """The third root of how likely the hit answers: a likelihood of one in eight is 0.5.
 
-    It rises with the score and nothing else, so that results stay in their order.
+    Clients hold thresholds of 0.3 to 0.6 against what they know as similarities, where likelihoods
+    of a tenth are good hits. It rises with the score, so that results stay in their order.
     """
-    return round(min(1.0, max(0.0, score)), 6)
+    return round(math.pow(min(1.0, max(0.0, score)), 1 / 3), 6)
 
 
 class _Shaper:

@@ -1,4 +1,5 @@
-"""The façade for programs that speak Supermemory's v4 API: POST /v4/memories and POST /v4/search.
+"""The façade for programs that speak Supermemory's v4 API: POST /v4/memories, /v4/search and
+/v4/profile.
 
 What their words are here:
 
@@ -7,7 +8,8 @@ What their words are here:
 - `documentId` is the id of the group that the call wrote (`grp_…`): undo or forget it as one;
 - `similarity` is the hit's score, which joins words and meaning on a scale of 0 to about 1, held to
   0..1; `threshold` is held against it, and is 0 when it is not given;
-- `filters` are equalities of metadata joined by AND; anything else is refused by name.
+- a profile's `static` is what is stable, `dynamic` what is recent, and its buckets are ours;
+- `filters` are conditions on metadata, joined by AND and OR; they become a tree of ours.
 """
 
 from __future__ import annotations
@@ -23,8 +25,9 @@ from rewound.http.asking import Desk, encode
 from rewound.http.decoding import FormReader
 from rewound.http.limits import Limits, json_body
 from rewound.http.problems import JSON_HEADERS, ErrorDetail, invalid
-from rewound.http.supermemory_filters import equalities
+from rewound.http.supermemory_filters import conditions
 from rewound.http.supermemory_hits import Include, Result, results
+from rewound.http.supermemory_profile import AskProfile, Profile, profile_of
 from rewound.memory import RewoundError
 from rewound.memory import requests as q
 from rewound.memory.foreign_ids import made_at, uuid_of
@@ -74,7 +77,8 @@ class SearchMemories(Form, frozen=True, kw_only=True, rename="camel"):
     rewrite_query: bool = False
     aggregate: bool = False
     filepath: str | None = None
-    filters: dict[str, Any] | None = None
+    filters: dict[str, Any] | str | None = None
+    """As text it is JSON."""
     include: Include = Include()
 
 
@@ -104,6 +108,13 @@ class Matches(Reply, frozen=True, kw_only=True, rename="camel"):
     total: int
 
 
+class Profiled(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """`searchResults` is there when a query was sent."""
+
+    profile: Profile
+    search_results: Matches | None = None
+
+
 class Failed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Any error of this façade. `details` names the field."""
 
@@ -129,6 +140,7 @@ class Declared(NamedTuple):
 DECLARED = (
     Declared("/v4/memories", "Remember statements word for word.", AddMemories, Added),
     Declared("/v4/search", "Find memories, or chunks of what was sent.", SearchMemories, Matches),
+    Declared("/v4/profile", "Tell what is stable and what is recent.", AskProfile, Profiled),
 )
 
 # --- handlers
@@ -139,6 +151,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 def handlers(desk: Desk, limits: Limits) -> dict[str, Handler]:
     """Path -> handler of a POST."""
     adding, searching = FormReader(AddMemories), FormReader(SearchMemories)
+    profiling = FormReader(AskProfile)
 
     async def add(request: web.Request) -> web.StreamResponse:
         raw = await json_body(request, limits)
@@ -153,7 +166,12 @@ def handlers(desk: Desk, limits: Limits) -> dict[str, Handler]:
         body = await desk.run(lambda: encode(_found(desk, searching.body(raw))))
         return web.Response(body=body, headers=JSON_HEADERS)
 
-    return {"/v4/memories": add, "/v4/search": search}
+    async def profile(request: web.Request) -> web.StreamResponse:
+        raw = await json_body(request, limits)
+        body = await desk.run(lambda: encode(_profiled(desk, profiling.body(raw))))
+        return web.Response(body=body, headers=JSON_HEADERS)
+
+    return {"/v4/memories": add, "/v4/search": search, "/v4/profile": profile}
 
 
 def _command(sent: AddMemories, key: str | None) -> tuple[AddMemories, q.Remember]:
@@ -200,14 +218,11 @@ def _added(sent: AddMemories, written: Written) -> Added:
 def _found(desk: Desk, sent: SearchMemories) -> Matches:
     started = time.perf_counter()
     _check_supported(sent)
-    equal = equalities(sent.filters)
-    if equal is None:
-        return Matches(results=(), timing=0.0, total=0)
     asked = q.Search(
         container=_container(sent),
         query=sent.q,
         limit=sent.limit,
-        filters=q.Filters(what=_WHAT[sent.search_mode], metadata=equal),
+        filters=q.Filters(what=_WHAT[sent.search_mode], where=conditions(sent.filters)),
         include_forgotten=sent.include.forgotten_memories,
     )
     try:
@@ -221,6 +236,20 @@ def _found(desk: Desk, sent: SearchMemories) -> Matches:
         matched = results(desk.link, found, sent.include, sent.threshold)
     elapsed_ms = (time.perf_counter() - started) * 1000
     return Matches(results=matched, timing=round(elapsed_ms, 3), total=len(matched))
+
+
+def _profiled(desk: Desk, sent: AskProfile) -> Profiled:
+    narrow = q.Filters(where=conditions(sent.filters))
+    profile = profile_of(desk.link.call, sent, narrow)
+    if not sent.q:
+        return Profiled(profile=profile)
+    search = SearchMemories(
+        q=sent.q,
+        container_tag=sent.container_tag,
+        threshold=sent.threshold,
+        filters=sent.filters,
+    )
+    return Profiled(profile=profile, search_results=_found(desk, search))
 
 
 def _container(sent: SearchMemories) -> str:

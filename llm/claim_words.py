@@ -44,8 +44,8 @@ FUNCTION_WORDS = frozenset(
     "could may might must it its he she they them his her hers their theirs him we us our ours you "
     "your yours not no never longer there here who whom whose which what when where how while "
     "because since until up out off not any some such own both each more most much many only "
-    "instead actually really sorry itself himself herself themselves ourselves let got get gets "
-    "`` '' -- '".split()
+    "instead actually really sorry one itself himself herself themselves ourselves let got get "
+    "gets `` '' -- '".split()
 )
 
 _PIECE = re.compile(
@@ -193,11 +193,19 @@ _PAIRS = frozenset(
         ).split(", ")
     )
 )
+USED_TO_AFTER = frozenset(
+    "get gets got getting gotten am is are was were be been being become becoming".split()
+)
+"""After these `used to` tells what somebody is accustomed to, not what is over."""
+
 _GIVING_UP = frozenset((("give", "up"), ("giving", "up")))
 # Left for Rome, ended up there, dropped off the keys: nothing is given up.
 _LEFT_OTHERWISE = frozenset("up off for in by with out down on to home early it".split())
 _CLOSERS = frozenset("but only instead while whereas although though however rather except".split())
 _TO_END = frozenset("to with by".split())
+# Of what is given away only the thing itself is gone: sold the car to Anya for $200 in Rome.
+_GIVEN = frozenset("sold lost dropped dumped ditched removed sell selling".split())
+_GIVEN_TO_END = frozenset("to for from at in on with by during because".split())
 # Not to do these is to do it: do not forget to open the valve.
 _KEPT = frozenset("forget hesitate mind worry fail only just sure".split())
 _ASKED = frozenset("do does did should must".split())
@@ -218,7 +226,8 @@ def _tokens(text: str) -> tuple[Token, ...]:
     for place, raw in enumerate(raws):
         if raw.stop or not raw.low:
             clause += bool(raw.stop)
-            denying = ""
+            if not (raw.stop == "," and denying in _DENIERS and _lists(raws, place)):
+                denying = ""
             continue
         low = raw.low
         after = raws[place + 1].low if place + 1 < len(raws) else ""
@@ -226,6 +235,8 @@ def _tokens(text: str) -> tuple[Token, ...]:
             denying = ""
         if denying in _WITH_TO and low in _TO_END and place > since + 1:
             denying = ""  # Replaced Oslo with Rome: only the first is left behind.
+        if denying in _GIVEN and low in _GIVEN_TO_END and place > since + 1:
+            denying = ""
         if denying and low in ("and", "then") and _begins_clause(after):
             denying = ""
         dated = low in _MONTHS_FULL or (low[0].isdigit() and _is_dated(raws, place))
@@ -234,15 +245,19 @@ def _tokens(text: str) -> tuple[Token, ...]:
         leaves = leaves and after not in _LEFT_OTHERWISE
         if denying and (leaves or (low, after) in _GIVING_UP):
             denying = ""  # Who does not stop goes on.
+            tokens[-1] = tokens[-1]._replace(denied=False)
             continue
-        if (low, after) in _PAIRS or leaves or low in _DENIERS:
+        paired = (low, after) in _PAIRS
+        if paired and low == "used" and place and raws[place - 1].low in USED_TO_AFTER:
+            paired = False
+        if paired or leaves or low in _DENIERS:
             if low in _DENIERS and (after in _KEPT or _kept_later(raws, place)):
                 continue
             if low == "no" and after == "1":
                 denying, since = "not", place
                 continue
-            denying = denying or (f"{low} {after}" if (low, after) in _PAIRS else low)
-            since = place + ((low, after) in _PAIRS)
+            denying = denying or (f"{low} {after}" if paired else low)
+            since = place + paired
     return tuple(tokens)
 
 
@@ -279,7 +294,21 @@ def _is_dated(raws: list[_Raw], place: int) -> bool:
     )
 
 
+_POINTING = frozenset("that this which another each every other previous old new".split())
 _COUNTED = frozenset("usd eur gbp units people euros dollars kroner seats members".split())
+
+
+def _lists(raws: list[_Raw], place: int) -> bool:
+    """Whether a comma stands in a list that ends in `or`: never any papers, books, or talks."""
+    for raw in raws[place + 1 : place + 1 + _LIST_WORDS]:
+        if raw.low in ("or", "nor"):
+            return True
+        if (raw.stop and raw.stop != ",") or raw.low in _CLOSERS or raw.low in AUXILIARIES:
+            return False
+    return False
+
+
+_LIST_WORDS = 8
 
 
 def _begins_clause(after: str) -> bool:
@@ -324,6 +353,8 @@ def _merged(raws: list[_Raw]) -> list[_Raw]:
                 merged.append(raw)
                 place += 2 if after == "of" else 1
                 continue
+        if raw.low == "1" and before in _POINTING and after not in _COUNTED:
+            raw = _Raw("one")  # That one: no number is told.
         if raw.low == "the" and after == "user":
             place += 1
             continue

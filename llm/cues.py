@@ -33,7 +33,8 @@ _CHANGE = re.compile(
     r"|pushed (?:back|to)|brought forward|raised|increased|lowered|reduced|dropped|went (?:up|down)"
     r"|rose|fell|quit|stopped|gave up|given up|sold|left|retired|cancelled|canceled|closed|ended"
     r"|finished|done with|over with|back to|back on|after all|new|since|as of|starting|effective"
-    r"|used to|until|promoted|migrated|converted|turned into|grown|got rid of|broke up|split up"
+    r"|(?<!get )(?<!got )(?<!getting )(?<!gotten )(?<!is )(?<!are )(?<!am )(?<!['’]m )used to"
+    r"|until|promoted|migrated|converted|turned into|grown|got rid of|broke up|split up"
     r"|divorced|died|arrived|is over|is gone|last session|from \w+ on|not .{1,40}\bany ?more"
     r"|full[- ]time|passed away|fixed|resolved|merged|shipped|picked up|went bankrupt|has arrived"
     r"|ran out|runs? out|up to|down to|by now|already|finally|meanwhile|turned|back with"
@@ -55,7 +56,8 @@ _CORRECTION = re.compile(
     re.I,
 )
 _PAST = re.compile(
-    r"\b(?:used to|until|till|before|back (?:when|in|then)|formerly|previously|in those days|up to"
+    r"\b(?:(?<!get )(?<!got )(?<!getting )(?<!gotten )(?<!is )(?<!are )(?<!am )(?<!['’]m )used to"
+    r"|until|till|before|back (?:when|in|then)|formerly|previously|in those days|up to"
     r"|once|at the time|originally|at first|in the past|years ago|ago|earlier|when (?:i|we|he|she"
     r"|they) (?:was|were)|in (?:his|her|their|my) (?:twenties|teens|thirties|youth|childhood)"
     r"|during (?:19|20)\d\d|in (?:\w+ )?(?:19|20)\d\d|from (?:\w+ )?(?:19|20)\d\d to|had been"
@@ -69,7 +71,9 @@ _STILL = re.compile(
     re.I,
 )
 _ALSO = re.compile(
-    r"\b(?:also|too|as well|another|second|additional|in addition|besides|plus|both|other)\b", re.I
+    r"\b(?:also|too|as well|another|second|additional|in addition|besides|plus|both"
+    r"|(?<!any )(?<!no )(?<!each )other)\b",
+    re.I,
 )
 _OVER = re.compile(
     r"\b(?:(?:her|his|my|their|the|its) last (?:session|day|time|one|class"

@@ -15,12 +15,14 @@ from rewound.eventlog.enums import FactKind
 from rewound.llm.alignment import Alignment, Gap, align
 from rewound.llm.claim_words import Token, tokens_of
 from rewound.llm.cues import about, cues_of
+from rewound.llm.denying import denials
 from rewound.llm.english import is_past
 from rewound.llm.grounds import MAY_REVIEW, YES, settle
 from rewound.llm.judging import Claim, Evidence, Pair
+from rewound.llm.limits import differ, limits_of
 from rewound.llm.people import names_people
-from rewound.llm.reading import Polarity, Reading, Table, read
-from rewound.llm.vocabulary import are_opposites, classes_of
+from rewound.llm.reading import Reading, Table, read
+from rewound.llm.vocabulary import are_opposites, classes_of, stem
 
 T = TypeVar("T")
 
@@ -48,15 +50,19 @@ def evidence(pair: Pair, extra: Table = ()) -> Evidence:
     _values(found, old, new)
     _frame(found, old, new)
     _difference(found, laid)
-    _denials(found, old, new)
+    denials(found, old, new)
     _cues(found, pair, old, new)
     _times(found, pair)
+    found["limits_differ"] = YES * differ(limits_of(pair.old), limits_of(pair.new))
     _again(found, pair)
     found[COMPARABLE] = YES * (found["overlap"] >= 350 and found["bigrams"] >= 100)
     settle(found)
     if pair.similarity is not None:
         found["has_similarity"] = YES
         found["similarity"] = max(0, min(YES, pair.similarity))
+    if pair.against is not None:
+        found["has_against"] = YES
+        found["against"] = max(0, min(YES, pair.against))
     _crossed(found)
     return {name: value for name, value in found.items() if value}
 
@@ -220,6 +226,9 @@ def _subjects(found: Evidence, old: Reading, new: Reading) -> None:
     found["subject_apart"] = YES * (bool(one and other) and not one & other)
     found["subject_clash"] = YES * bool(one & other and one - other and other - one)
     found["subject_owned"] = YES * (bool(one & other) and old.owners != new.owners)
+    named = frozenset(t.stem for t in (*old.tokens[1:], *new.tokens[1:]) if t.capital)
+    added = (one ^ other) & named if one < other or other < one else frozenset()
+    found["subject_named"] = YES * (bool(added) and not one & other & named)
     things_old, things_new = _bags(old).things, _bags(new).things
     heads = other - one - _bags(new).owners
     found["new_subject_in_old"] = share(len(heads & things_old), len(heads))
@@ -235,6 +244,7 @@ def _values(found: Evidence, old: Reading, new: Reading) -> None:
     found["attribute_same"] = YES
     # Of a class of words only the bare word is a value: is open, not is open to suggestions.
     loose = ":" in old.attribute and max(len(old.value), len(new.value)) > 2
+    loose = loose or any(frozenset(one.value) <= _PRAISE for one in (old, new))
     found["single"] = YES * (old.single and new.single and not loose)
     # Somebody is in a town, on a page and on a diet at once.
     plain = len(new.subject) == 1 and new.subject[0].isalpha()
@@ -242,7 +252,10 @@ def _values(found: Evidence, old: Reading, new: Reading) -> None:
     unnamed = old.attribute == "home" and not all(
         frozenset(one.value) & frozenset(_bags(one).names) for one in (old, new)
     )
-    found["vague"] = YES * (of_person and (old.attribute in _VAGUE or unnamed))
+    posted = all(any(_POSTAL.fullmatch(word) for word in one.value) for one in (old, new))
+    vague = (old.attribute in _VAGUE or unnamed) and not posted
+    found["vague"] = YES * (of_person and vague)
+    found["amount"] = YES * (of_person and old.attribute in _AMOUNTS)
     one, other = frozenset(old.value), frozenset(new.value)
     if one == other:
         found["value_equal"] = YES
@@ -258,6 +271,17 @@ def _values(found: Evidence, old: Reading, new: Reading) -> None:
 
 
 _VAGUE = frozenset("place origin school goal status is:status study".split())
+_PRAISE = frozenset(
+    stem(word)
+    for word in "delicious amazing great awesome nice good wonderful perfect lovely fantastic "
+    "incredible excellent beautiful fun cool interesting important special bad terrible awful "
+    "hard easy difficult simple best better worse worth".split()
+)
+"""What somebody thinks of a thing is no value of it: her favourite is delicious."""
+_POSTAL = re.compile(r"\d{5}")
+"""Somebody is in a town and on a page at once, but has one postal code."""
+_AMOUNTS = frozenset("budget price cost".split())
+"""Of a person there are as many of these as there are things to pay for."""
 
 
 def _co_members(one: str, other: str) -> bool:
@@ -342,71 +366,6 @@ def _content(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
     return tuple(t for t in tokens if t.is_content)
 
 
-def _denials(found: Evidence, old: Reading, new: Reading) -> None:
-    """How much of what the one says the other denies, ends or leaves behind."""
-    one, other = _bags(old), _bags(new)
-    affirmed_old, affirmed_new = one.stems - old.denied, other.stems - new.denied
-    hit = affirmed_old & new.denied
-    owned = frozenset(old.subject) - new.denied
-    found["denies"] = share(len(hit), len(affirmed_old - owned))
-    found["denies_name"] = YES * bool(hit & frozenset(one.names))
-    found["denial_hits"] = share(len(hit), len(new.denied - other.dates))
-    found["denies_verb"] = YES * bool(old.verb in new.denied and old.verb not in old.denied)
-    back = affirmed_new & old.denied
-    found["denied_by_old"] = share(len(back), len(affirmed_new))
-    found["denies_after_all"] = YES * bool(
-        _is_elliptic(new.tokens) and frozenset(old.subject) & _last(new)
-    )
-    things = frozenset(new.denied) - {new.verb} - other.dates - frozenset(new.subject)
-    said = one.stems - frozenset(old.subject) - {old.verb} - frozenset(one.numbers)
-    hit_here = things & said if things else said <= other.stems
-    found["denied_whole"] = YES * bool(said <= other.stems and things <= one.stems)
-    found["denied_here"] = YES * bool(
-        hit_here
-        and 2 * len(things & one.stems) >= len(things)
-        and not found["names_lost"]
-        and found["old_in_new"] >= 500
-        and not _IDLE.search(pair_text(new))
-    )
-    value = frozenset(old.value) - frozenset(new.value)
-    found["leaves_value"] = YES * bool(value and value <= new.denied)
-    found["polarity_differs"] = YES * (
-        (old.polarity is Polarity.AFFIRMED) != (new.polarity is Polarity.AFFIRMED)
-    )
-    found["new_ended"] = YES * (new.polarity is Polarity.ENDED)
-    found["new_denied"] = YES * (new.polarity is Polarity.DENIED)
-    found["denial_added"] = YES * bool(new.denied and not old.denied)
-    found["denial_removed"] = YES * bool(old.denied and not new.denied)
-    found["over_subject"] = YES * (bool(old.subject) and frozenset(old.subject) <= other.stems)
-
-
-_BRIEF = frozenset("does do did is are was were has have had can".split())
-
-
-_IDLE = re.compile(
-    r"\b(?:(?:can|could)(?: not|n['’]t|not) (?:wait|help|believe)|not (?:too|only|just|sure|bad"
-    r"|necessarily|really|quite|so|that)\b|won['’]t (?:quit|give up|stop|let|forget)"
-    r"|will not (?:quit|give up|stop|let|forget)|no (?:time|doubt|matter|problem|wonder))",
-    re.I,
-)
-"""Denials that deny nothing of what was said before."""
-
-
-def pair_text(reading: Reading) -> str:
-    """The words as they were read, for what is told by how they stand together."""
-    return " ".join(token.low for token in reading.tokens)
-
-
-def _is_elliptic(tokens: tuple[Token, ...]) -> bool:
-    """`…, while Ryan does not`: what is denied was said before."""
-    return len(tokens) > 2 and tokens[-1].low == "not" and tokens[-2].low in _BRIEF
-
-
-def _last(reading: Reading) -> frozenset[str]:
-    """The content of the last words of a statement."""
-    return frozenset(t.stem for t in reading.tokens[-6:] if t.is_content)
-
-
 _SUPPOSED = re.compile(
     r"\b(?:if|unless|in case|would|wouldn['’]t|could|might|may|maybe|perhaps|probably|hopefully"
     r"|wishes|wants to|hopes to|plans to|thinking (?:of|about)|considering)\b",
@@ -469,7 +428,8 @@ def _again(found: Evidence, pair: Pair) -> None:
         and found["subject_same"]
         and found["added"] <= 100
         and not (happened or found["polarity_differs"] or found["plan"] != found["old_plan"])
-        and not (found.get("numbers_differ") or found.get("dates_differ") or found["still"])
+        and not (found.get("numbers_differ") or found.get("dates_differ"))
+        and not (found["still"] or found["only"])
     )
 
 

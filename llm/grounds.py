@@ -77,7 +77,9 @@ def settle(found: Evidence) -> None:
     found[MAY_END] = YES * (bool(found[MAY_REVIEW]) and _is_sure(found, same, said, put_right))
 
 
-_GROUNDS = ("conflict", "frame_conflict", "denial", "told_conflict", "limited", "backward")
+_GROUNDS = (
+    "conflict", "frame_conflict", "denial", "told_conflict", "limited", "backward", "contrasted",
+)  # fmt: skip
 
 
 def _is_sure(found: Evidence, same: bool, said: bool, put_right: bool) -> bool:
@@ -89,9 +91,17 @@ def _is_sure(found: Evidence, same: bool, said: bool, put_right: bool) -> bool:
         return False
     if found["denial"] and (found["denies_after_all"] or _is_denied_here(found)):
         return True
+    if found["contrasted"]:
+        return True
     if found["subject_apart"] or found.get("vague"):
         return False
-    if found["conflict"]:
+    if found["limited"] and _is_left_out(found, same):
+        return True
+    stated = said or put_right
+    if (found["limits_differ"] or found.get("amount")) and not stated:
+        return False
+    # The meeting, and the meeting with Anya: of a fuller name, it may be another one.
+    if found["conflict"] and (same or said or not found["subject_named"]):
         return not found["episode"] or said
     if found["labels_differ"] and not found.get("single"):
         return False
@@ -105,8 +115,21 @@ def _is_denied_here(found: Evidence) -> bool:
     turned = found["turned"] and found["opposed"] and not found["names_lost"]
     if turned and found["old_in_new"] >= 500 and not found["past"]:
         return True
+    if found["denied_alike"]:
+        return False  # Both deny it: got rid of the old one, told twice.
     if found["denies_name"] and found["overlap"] >= 450 and found["old_in_new"] >= 600:
         return True
+    if found["denies_kind"] and found["subject_same"] and found["overlap"] >= 400:
+        return True
+    # What is denied is told of in the other, all of it: does not work in engineering.
+    hits = found["denial_hits"]
+    general = found["denies_verb"] and hits == YES and found["denies"] >= 600
+    aside = found["same_verb"] and hits == YES and found["old_in_new"] >= 750
+    limited = found["only"] and found["same_verb"] and hits >= 500
+    now = (general or limited) and not found["past"]
+    if found["denied_here"] and found["subject_same"]:
+        if now or (aside and found["overlap"] >= 600):
+            return True
     alike = (
         found.get("attribute_same")
         or found["leaves_value"]
@@ -116,12 +139,24 @@ def _is_denied_here(found: Evidence) -> bool:
     return bool(found["denied_here"] and alike)
 
 
+def _is_left_out(found: Evidence, same: bool) -> bool:
+    """Speaks only English, where it was three languages: what is not named holds no more."""
+    named = found.get("value_different") or found["names_lost"] or found["things_swapped"]
+    alike = found.get("attribute_same") or (found["same_verb"] and found["frame"] >= 330)
+    return bool(
+        same and found["only_here"] and alike and named and found["overlap"] >= 450
+        and not (found["plan"] or found["supposed"] or found["denial_removed"])
+    )  # fmt: skip
+
+
 def _is_changed(found: Evidence, same: bool, put_right: bool) -> bool:
     """Whether both say the same but for a number, a name or a member of a class, and the words
     tell that the one takes the place of the other."""
     counted = found.get("numbers_differ") or found["slot_changed"]
     one_value = bool(found.get("single") or found.get("attribute_same"))
-    swapped = counted or ((found["name_changed"] or found["excluded"]) and (one_value or put_right))
+    # Watched some shows, actually watched this one: only where the rest is said again.
+    again = put_right and found["old_in_new"] >= 400
+    swapped = counted or ((found["name_changed"] or found["excluded"]) and (one_value or again))
     framed = found["same_verb"] and found["frame"] >= 750
     at_one = bool(found["one_place"] or found.get("single") or (framed and counted))
     stated = bool(found["change_said"]) and same and at_one and not found["episode"]

@@ -36,11 +36,13 @@ class Claim(NamedTuple):
 
 class Pair(NamedTuple):
     """A newer claim (the one that arrived last) and an older one. `similarity` is the cosine of
-    their vectors in thousandths, None where one has no vector."""
+    their vectors in thousandths, None where one has no vector; `against` what the vectors tell of
+    a contradiction (`probing.Probe`), None also where no probe knows the model."""
 
     new: Claim
     old: Claim
     similarity: int | None = None
+    against: int | None = None
 
 
 Evidence = dict[str, int]

@@ -33,6 +33,10 @@ BIAS = "bias"
 """The first feature of every policy: 1000 for every pair."""
 
 
+NEVER = 1001
+"""A margin above every probability."""
+
+
 class Ruling(NamedTuple):
     """`outcome` is what holds; `leaning` what is likeliest, and `probability` (thousandths) how
     likely it is. They differ where the outcome is REVIEW, and where it is DISTINCT because nothing
@@ -148,13 +152,17 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if asks and ending > max(rest):
             return self._ended(sure, ending, found)
         leaning = (0, 3, 4)[rest.index(max(rest))]
-        if asks and ending >= self.doubt:
+        # Who says that something was wrong is asked sooner what it was.
+        doubt = self.doubt // 2 if near and found.get("correction") else self.doubt
+        if asks and ending >= doubt:
             return Ruling(Outcome.REVIEW, sure[leaning], OUTCOMES[leaning])
         margin = self.margins[leaning]
-        if leaning == 0 and found.get(RESTATED):
-            margin = 0
+        if leaning == 0 and found.get("subject_apart") and found.get("one_place"):
+            margin = NEVER  # The ferry leaves at nine, and so does the train.
         elif leaning == 0 and found.get("long"):
             margin = self.margin_long
+        elif leaning == 0 and found.get(RESTATED):
+            margin = 0
         if sure[leaning] < margin or (leaning == 3 and not near):
             return Ruling(Outcome.DISTINCT, sure[leaning], OUTCOMES[leaning])
         return Ruling(OUTCOMES[leaning], sure[leaning], OUTCOMES[leaning])
@@ -165,6 +173,8 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         leaning = Outcome.CORRECTS if wrong and sure[2] > sure[1] else Outcome.UPDATES
         plain = found.get("conflict") or found.get("turned")
         margin = self.margins[1] if plain else self.margin_words
+        if found.get("turned") and found.get("opposed"):
+            margin = self.margins[1] // 2  # Love turned to hate: the words leave little doubt.
         decided = bool(found.get(MAY_END)) and ending >= margin
         return Ruling(leaning if decided else Outcome.REVIEW, ending, leaning)
 

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from rewound.llm.attribute_table import DEFAULT, Row
-from rewound.llm.claim_words import Token, tokens_of
+from rewound.llm.claim_words import USED_TO_AFTER, Token, tokens_of
 from rewound.llm.clauses import (
     ENDERS,
     is_past_tense,
@@ -147,9 +147,18 @@ def _polarity(found: Found, after: list[Token]) -> Polarity:
     lows = [t.low for t in after[:5]]
     if found.kind == "ends":
         return Polarity.ENDED
-    ended = "longer" in lows or ("used" in lows and "to" in lows)
-    if ended or any(t.stem in ENDERS for t in after[:3]) or "anymore" in [t.low for t in after]:
+    ended = "longer" in lows or ("used" in lows and "to" in lows and not _is_used_to(lows))
+    enders = [n for n, t in enumerate(after[:3]) if t.stem in ENDERS]
+    if enders and enders[0] and after[enders[0] - 1].low in ("not", "never"):
+        return Polarity.AFFIRMED  # Who does not quit goes on.
+    if ended or enders or "anymore" in [t.low for t in after]:
         return Polarity.ENDED
     if found.denied or any(low in ("not", "never") for low in lows[:3]):
         return Polarity.DENIED
     return Polarity.AFFIRMED
+
+
+def _is_used_to(lows: list[str]) -> bool:
+    """Is used to it, is getting used to it: nothing is over."""
+    place = lows.index("used")
+    return place > 0 and lows[place - 1] in USED_TO_AFTER

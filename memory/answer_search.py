@@ -1,57 +1,88 @@
 """Answers to search and context: hits with where they come from, and hits packed for a model."""
 
+from collections.abc import Mapping, Sequence
+
 import msgspec
 
 from rewound.eventlog.ids import Kind
 from rewound.memory import requests as q
 from rewound.memory.answering import Asking, answers
-from rewound.memory.find import find
-from rewound.memory.moments import resolve
+from rewound.memory.excerpting import excerpt
+from rewound.memory.find import find, sought
+from rewound.memory.moments import When, resolve
 from rewound.memory.question_times import in_words
 from rewound.memory.replies import Found, Hit, Line, Packed
+from rewound.memory.scoping import Within
 from rewound.memory.showing import WHAT, Shower
-from rewound.projections.search import Hits, Match
+from rewound.memory.showing_explanations import of_hits, of_search
+from rewound.projections.explaining import Explaining
+from rewound.projections.search import Hits, Match, Ran, hits_of, run
 from rewound.projections.tokens import query_terms
 
-_CHARS_PER_TOKEN = 4
-"""A model's tokens are estimated: about four characters each in English."""
+_BYTES_PER_TOKEN = 4
+"""A model's tokens are estimated: about four characters each in English. Other letters are cut
+smaller, about as their bytes are more: one or two of Chinese, two of Russian."""
 
 _CONTEXT_HITS = 60
 _RELEVANT_SHARE = 0.5
-"""What scores less than this share of the best hit would only fill a context."""
+_LIKELY_SHARE = 0.1
+"""What has less than these shares of the best would only fill a context."""
 _EXCERPT_TOKENS = 60
 """A line that is cut to fit is cut to no less: fewer words say nothing."""
+_LINE_BYTES = (1_200, 1_200, 600, 600, 300)
+"""The most that a long text may take in its place, and in those after: the likelier it answers, the
+more of it is shown. What is longer is told by the part that answers."""
+_MARKS = 9
+"""Bytes kept free for the marks of what is left out, and the line's end."""
+_OVER = ("superseded", "corrected")
+"""What a line in a context says of words that were true once, or never."""
 
 
 @answers(q.Search)
 def search(question: q.Search, asking: Asking) -> Found:
     view = asking.views.container(asking.home())
     when = in_words(view, question, resolve(view, question, asking.now_us))
-    hits, zoned = find(
+    narrow = sought(
         view,
-        question.query,
         question.filters,
         when,
-        question.limit,
         scope=question.scope,
         superseded=question.include_superseded,
         forgotten=question.include_forgotten,
-        meaning=asking.meaning,
     )
+    ran = run(view, question.query, narrow.criteria, question.limit, asking.meaning)
+    hits, left_out = _likely(hits_of(ran), question.threshold)
     shower = Shower(view, when, forgotten=question.include_forgotten)
+    shown = tuple(_hit(shower, match) for match in hits.matches)
+    ranking = None
+    if question.explain and isinstance(ran, Ran):
+        explaining = Explaining(ran, question.limit)
+        shown = of_hits(explaining, shown, Within(view, question.scope, when.at))
+        ranking = of_search(explaining.account(view, question.query, narrow.criteria))
     return Found(
         container=asking.name,
         query=question.query,
-        hits=tuple(_hit(shower, match) for match in hits.matches),
-        moment=when.told(zoned=zoned),
+        hits=shown,
+        moment=when.told(zoned=narrow.zoned),
         filters=msgspec.to_builtins(question.filters),
         unembedded=hits.unembedded,
-        notes=_notes(question.query, hits, asking),
+        ranking=ranking,
+        notes=_notes(question.query, hits, left_out, asking, when),
     )
 
 
-def _notes(query: str, hits: Hits, asking: Asking) -> tuple[str, ...]:
+def _likely(hits: Hits, threshold: float) -> tuple[Hits, int]:
+    """The hits that are as likely as that, and how many are left out."""
+    kept = [match for match in hits.matches if match.score >= threshold]
+    return hits._replace(matches=kept), len(hits.matches) - len(kept)
+
+
+def _notes(query: str, hits: Hits, left_out: int, asking: Asking, when: When) -> tuple[str, ...]:
     notes = (asking.meaningless,) if asking.meaningless else ()
+    if left_out:
+        what = "nothing relevant: " if not hits.matches else ""
+        hit = "hit" if left_out == 1 else "hits"
+        return (*notes, f"{what}{left_out} {hit} less likely than the threshold left out")
     if hits.matches:
         return notes
     if hits.unembedded:
@@ -59,7 +90,10 @@ def _notes(query: str, hits: Hits, asking: Asking) -> tuple[str, ...]:
         notes = (*notes, f"{count} without a vector yet can be found by words only: ask again soon")
     if not query_terms(query):
         return (*notes, "the query holds no word to search by")
-    return (*notes, "nothing stored holds a word of the query and passes the filters")
+    nothing = "nothing stored holds a word of the query and passes the filters"
+    if words := when.moment.window_words:
+        nothing += f"; “{words}” was read as a time, and facts that did not hold then left out"
+    return (*notes, nothing)
 
 
 def _hit(shower: Shower, match: Match) -> Hit:
@@ -84,7 +118,8 @@ def _hit(shower: Shower, match: Match) -> Hit:
 
 @answers(q.Context)
 def context(question: q.Context, asking: Asking) -> Packed:
-    """Facts first, then the passages and messages, each best first; one dated, cited line each."""
+    """The best hits that fit the budget: facts first, then passages and messages, each best first;
+    one dated, cited line each."""
     view = asking.views.container(asking.home())
     when = in_words(view, question, resolve(view, question, asking.now_us))
     forgotten = question.include_forgotten
@@ -98,19 +133,20 @@ def context(question: q.Context, asking: Asking) -> Packed:
         forgotten=forgotten,
         meaning=asking.meaning,
     )
-    least = _RELEVANT_SHARE * hits.matches[0].score if hits.matches else 0.0
-    found = [match for match in hits.matches if match.score >= least]
+    hits, left_out = _likely(hits, question.threshold)
+    found = _relevant(hits.matches)
     shower = Shower(view, when, forgotten=forgotten)
-    facts = [match for match in found if match.ref.kind is Kind.FACT]
-    others = [match for match in found if match.ref.kind is not Kind.FACT]
-    lines: list[Line] = []
+    chosen: list[tuple[Match, Line]] = []
     left = question.budget
-    for match in (*facts, *others):
-        line = _line(shower, match, left)
+    for place, match in enumerate(found):
+        most = _LINE_BYTES[min(place, len(_LINE_BYTES) - 1)]
+        line = _line(shower, match, hits.weights, left, most)
         if line is not None:
-            lines.append(line)
+            chosen.append((match, line))
             left -= line.tokens
-    notes = _notes(question.query, hits, asking)
+    facts_first = sorted(chosen, key=lambda pair: pair[0].ref.kind is not Kind.FACT)
+    lines = [line for _, line in facts_first]
+    notes = _notes(question.query, hits, left_out, asking, when)
     if len(lines) < len(found):
         notes = (*notes, f"{len(found) - len(lines)} more hits did not fit into the budget")
     return Packed(
@@ -126,24 +162,45 @@ def context(question: q.Context, asking: Asking) -> Packed:
     )
 
 
+def _relevant(matches: Sequence[Match]) -> list[Match]:
+    """Hits that are not much less near, or not much less likely to answer, than the best."""
+    near = _RELEVANT_SHARE * max((match.closeness for match in matches), default=0.0)
+    likely = _LIKELY_SHARE * max((match.score for match in matches), default=0.0)
+    return [match for match in matches if match.closeness >= near or match.score >= likely]
+
+
 def tokens_of(text: str) -> int:
     """An estimate, rounded up; the line's end counts as well."""
-    return (len(text) + 1 + _CHARS_PER_TOKEN - 1) // _CHARS_PER_TOKEN
+    return -(-(_bytes(text) + 1) // _BYTES_PER_TOKEN)
 
 
-def _line(shower: Shower, match: Match, left: int) -> Line | None:
-    """The hit as a line of at most `left` tokens, its text cut if need be; None if it cannot."""
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def _line(
+    shower: Shower, match: Match, weights: Mapping[str, float], left: int, most: int
+) -> Line | None:
+    """The hit as a line of at most `left` tokens, with at most about `most` bytes of its text, the
+    part that answers; None if there is no room for that."""
     hit = _hit(shower, match)
     head, tail = _frame(hit)
-    text = " ".join(hit.text.split())
-    over = tokens_of(head + text + tail) - left
-    if over > 0:
-        keep = len(text) - (over + 1) * _CHARS_PER_TOKEN
-        if keep < _EXCERPT_TOKENS * _CHARS_PER_TOKEN:
-            return None
-        text = text[:keep].rsplit(" ", 1)[0] + " …"
-    whole = head + text + tail
+    room = left * _BYTES_PER_TOKEN - _bytes(head) - _bytes(tail) - _MARKS
+    if room < min(_bytes(hit.text), _EXCERPT_TOKENS * _BYTES_PER_TOKEN):
+        return None
+    whole = head + _part(hit.text, weights, min(room, most)) + tail
     return Line(id=hit.id, text=whole, tokens=tokens_of(whole))
+
+
+def _part(text: str, weights: Mapping[str, float], room: int) -> str:
+    """A text in one line of at most `room` bytes and the marks of what is left out."""
+    chars = room
+    while True:
+        part = " ".join(excerpt(text, weights, chars).split())
+        size = _bytes(part)
+        if size < room + _MARKS:
+            return part
+        chars = chars * room // size
 
 
 def _frame(hit: Hit) -> tuple[str, str]:
@@ -152,5 +209,6 @@ def _frame(hit: Hit) -> tuple[str, str]:
     when = hit.valid_from or (first.time if first else None) or ""
     who = first and (first.speaker or first.title or first.address or first.role)
     who = who and " ".join(who.split())  # a name with line breaks in it could forge a line
-    head = f"- [{when[:10]}] " + (f"{who}: " if who and hit.kind != "fact" else "")
+    over = f", {hit.standing.state}" if hit.standing.state in _OVER else ""
+    head = f"- [{when[:10]}{over}] " + (f"{who}: " if who and hit.kind != "fact" else "")
     return head, f" ({hit.id})"

@@ -8,8 +8,8 @@ with `@answers(...)`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -55,6 +55,8 @@ class Asking:
     """The query's vector, for questions that have a query."""
     meaningless: str | None = None
     """Why the question is answered by words alone although an embedder is set."""
+    meanings: Mapping[str, Query] = field(default_factory=dict[str, "Query"])
+    """The vectors of a question's queries by their text, where it may have several."""
 
     def home(self) -> ContainerId:
         """The container asked about. Raises NotFound."""
@@ -71,6 +73,8 @@ ANSWERS: dict[type[q.Read], Answerer] = {}
 
 MODULES = (
     "answer_search",
+    "answer_explain",
+    "answer_profile",
     "answer_items",
     "answer_events",
     "answer_diff",

@@ -1,13 +1,14 @@
 """Which check each field of each request has."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from rewound.eventlog.errors import InvalidInput
 from rewound.memory import fields as f
 from rewound.memory import requests as q
+from rewound.memory.condition_checks import check as check_where
 
 Checks = Mapping[str, f.Check]
 
@@ -16,6 +17,10 @@ WAIT_S_MAX = 3_600
 
 DEPTH_MAX = 6
 """Steps from an entity that the graph is followed; further is nearly everything."""
+
+BUCKETS_MAX = 50
+BUCKET_CHARS_MAX = 64
+DAYS_MAX = 36_500
 
 _LABEL = f.optional(f.words(f.LABEL_CHARS_MAX))
 _ID = f.words(f.ID_CHARS_MAX)
@@ -38,6 +43,7 @@ FILTERS: Checks = {
     "source": f.optional(_ID),
     "since": _TIME,
     "until": _TIME,
+    "where": f.optional(check_where),
 }
 
 
@@ -46,6 +52,48 @@ def _filters(value: Any, field: str) -> None:
         raise InvalidInput(f"{field} must be filters, not {f.kind_of(value)}", field=field)
     for name, check_field in FILTERS.items():
         check_field(getattr(value, name), f"{field}.{name}")
+
+
+BUCKET: Checks = {
+    "query": f.optional(_QUERY),
+    "tags": f.tags,
+    "kinds": f.each(f.one_of(q.FactKindName), 4),
+}
+
+
+def _buckets(value: Any, field: str) -> None:
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"{field} must be an object, not {f.kind_of(value)}", field=field)
+    if len(value) > BUCKETS_MAX:
+        raise InvalidInput(
+            f"{field} has {len(value)} entries, at most {BUCKETS_MAX} are allowed", field=field
+        )
+    for name, bucket in value.items():
+        _bucket_name(name, field)
+        place = f"{field}.{name}"
+        if not isinstance(bucket, q.Bucket):
+            raise InvalidInput(f"{place} must be a bucket, not {f.kind_of(bucket)}", field=place)
+        for part, check_field in BUCKET.items():
+            check_field(getattr(bucket, part), f"{place}.{part}")
+        if bucket == q.Bucket() and name not in get_args(q.BucketName):
+            raise InvalidInput(
+                f"{place} says nothing: give it a query, tags or kinds, or name one of "
+                f"{f.either(get_args(q.BucketName))}",
+                field=place,
+            )
+
+
+def _bucket_name(name: Any, field: str) -> None:
+    what = f"a name in {field}"
+    f.words(BUCKET_CHARS_MAX)(name, what)
+    if " ".join(name.split()) != name or not name.isprintable():
+        raise InvalidInput(
+            f"{what} has line breaks or blanks to spare: write it in one line", field=field
+        )
+    if name.lower() in ("stable", "recent"):
+        raise InvalidInput(
+            f"{field} names {name}, which every profile has: name it otherwise", field=field
+        )
 
 
 LABEL: Checks = {
@@ -157,6 +205,18 @@ REQUESTS: dict[type[q.Request], Checks] = {
         **_READ,
         "query": _QUERY,
         "limit": _LIMIT,
+        "threshold": f.share,
+        "filters": _filters,
+        "include_superseded": f.flag,
+        "read_times": f.flag,
+        "explain": f.flag,
+    },
+    q.Explain: {
+        **_READ,
+        "query": _QUERY,
+        "id": _ID,
+        "limit": _LIMIT,
+        "threshold": f.share,
         "filters": _filters,
         "include_superseded": f.flag,
         "read_times": f.flag,
@@ -165,7 +225,17 @@ REQUESTS: dict[type[q.Request], Checks] = {
         **_READ,
         "query": _QUERY,
         "read_times": f.flag,
+        "threshold": f.share,
         "budget": f.whole(1, f.BUDGET_TOKENS_MAX),
+        "filters": _filters,
+    },
+    q.Profile: {
+        **_READ,
+        "include_forgotten": f.never("a profile never holds what is forgotten: `list` shows it"),
+        "budget": f.whole(1, f.BUDGET_TOKENS_MAX),
+        "days": f.whole(1, DAYS_MAX),
+        "subject": _LABEL,
+        "buckets": f.optional(_buckets),
         "filters": _filters,
     },
     q.List: {

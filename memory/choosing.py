@@ -13,6 +13,7 @@ from rewound.eventlog.ids import NAMES, FactId, Kind, Ref
 from rewound.eventlog.instants import show_us
 from rewound.memory import requests as q
 from rewound.memory import targets as t
+from rewound.memory.condition_checks import may_want_nothing
 from rewound.memory.deciding import Deciding
 from rewound.memory.find import find
 from rewound.memory.moments import present
@@ -136,7 +137,31 @@ def _by_filters(command: q.Forget, deciding: Deciding, view: ContainerView) -> l
     ]
     if not found:
         raise NotFound("nothing meets these filters, so nothing was forgotten", field="filters")
+    if filters.where is not None and may_want_nothing(filters.where):
+        _check_narrows(filters, command.scope, deciding, view, len(found))
     return found
+
+
+def _check_narrows(
+    filters: q.Filters, scope: q.Scope, deciding: Deciding, view: ContainerView, count: int
+) -> None:
+    """A tree that says what items are not, and that fits them all, stands for everything: so does
+    a misspelt tag of what was to be kept. Raises InvalidInput."""
+    if filters != q.Filters(where=filters.where, scope=filters.scope):
+        return
+    when = present(view, deciding.now_us)
+    within = q.Filters(scope=filters.scope)
+    all_of_it = [
+        ref
+        for ref in select(view, within, when, superseded=True)
+        if t.in_scope(view, ref, scope) and _is_newest(view, ref)
+    ]
+    if count == len(all_of_it):
+        raise InvalidInput(
+            "filters.where leaves nothing out, which would mean everything: name what is to go, "
+            "such as a tag, a source or times",
+            field="filters.where",
+        )
 
 
 def _check_what(filters: q.Filters) -> None:
@@ -167,7 +192,7 @@ def _by_query(
     scores: dict[Ref, float] = {}
     for match in ranked.matches:
         for ref in (match.ref, *match.also):
-            scores.setdefault(ref, match.score)
+            scores.setdefault(ref, match.closeness)
     if not scores:
         raise NotFound("nothing is found by this query, so nothing was forgotten", field="query")
     if len(ranked.matches) == limit:
@@ -190,11 +215,11 @@ def _by_likeness(
     ranked, _ = find(view, similar, filters, when, limit, scope=command.scope, meaning=query)
     scores: dict[Ref, float] = {}
     matches = ranked.matches
-    least = _SIMILAR_SHARE * matches[0].score if matches else 0.0
-    near = [match for match in matches if match.score >= least]
+    least = _SIMILAR_SHARE * max((match.closeness for match in matches), default=0.0)
+    near = [match for match in matches if match.closeness >= least]
     for match in near:
         for ref in (match.ref, *match.also):
-            scores.setdefault(ref, match.score)
+            scores.setdefault(ref, match.closeness)
     if not scores:
         if command.batch is not None:
             raise stale()

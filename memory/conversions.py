@@ -9,11 +9,13 @@ import msgspec
 
 from rewound.eventlog.errors import InvalidInput
 from rewound.eventlog.instants import show_us
+from rewound.memory.conditions import Op, Where
 from rewound.memory.fields import either, kind_of
 from rewound.memory.requests import (
     FactKindName,
     MediaName,
     OutcomeName,
+    ProfileFormat,
     RoleName,
     Scope,
     What,
@@ -84,6 +86,9 @@ def convert(kind: type[S], given: Mapping[str, Any], field: str = "") -> S:
         return msgspec.convert(dict(given), kind)
     except msgspec.ValidationError as error:
         raise translated(error, kind, field) from None
+    except RecursionError:
+        place = field or "the request"
+        raise InvalidInput(f"{place} is nested too deep to be read", field=field or None) from None
 
 
 _TYPES = {
@@ -95,8 +100,10 @@ _TYPES = {
     "object": "an object",
     "null": "nothing",
 }
-_LITERALS = {"kind": FactKindName, "kinds": FactKindName, "what": What, "role": RoleName,
-             "media": MediaName, "outcome": OutcomeName}  # fmt: skip
+_TREE = re.compile(r"(?:^|\.)where(?:\.(?:and|or)\[(?:\d+|\.\.\.)\]|\.not)*$")
+"""The place of a condition in a tree."""
+_LITERALS = {"op": Op, "kind": FactKindName, "kinds": FactKindName, "what": What, "role": RoleName,
+             "media": MediaName, "outcome": OutcomeName, "format": ProfileFormat}  # fmt: skip
 _PATH = re.compile(r" - at `\$?\.?(?P<path>[^`]*)`$")
 _KEY = re.compile(r" - at `key` in `\$?\.?(?P<path>[^`]*)`$")
 _EXPECTED = re.compile(r"Expected `(?P<right>[^`]+)`(?:, got `(?P<wrong>[^`]+)`)?")
@@ -120,7 +127,9 @@ def translated(
         return InvalidInput(f"{name} is missing", field=name)
     if found := _UNKNOWN.match(message):
         name = ".".join(part for part in (place, found["name"][:100]) if part)
-        allowed = kind.__struct_fields__ if kind is not None and not path else ()
+        allowed = kind.__struct_encode_fields__ if kind is not None and not path else ()
+        if _TREE.search(place):
+            allowed = Where.__struct_encode_fields__
         hint = f": use {either(allowed)}" if allowed else ""
         return InvalidInput(f"{name} is not a field here{hint}", field=name)
     what = f"a key of {place}" if key else place or "the request"

@@ -69,16 +69,19 @@ class Engine:
         accept: Callable[[int], None] = lambda at_us: None,
         upkeep: Callable[[], object] = lambda: None,
         embedder: Embedder | None = None,
+        wait_s: float = WAIT_S,
     ) -> None:
         """`embedder` gives texts their meaning; without one, words alone find. `accepted_us` is the
         log's time that a person accepted; `accept` keeps a new one.
 
-        `upkeep` is called by the writer's thread about once a minute.
+        `upkeep` is called by the writer's thread about once a minute. `wait_s` is how long a call
+        that names no bound of its own waits for the views or for a place in the queue.
         """
         self.log = log
         self.clock = clock
         self.ids = ids
         self._accept = accept
+        self._wait_s = wait_s
         self._opened_views = isinstance(views, Path)
         self.meaning = Meaning(embedder)
         model = self.meaning.model
@@ -128,11 +131,11 @@ class Engine:
         if isinstance(request, q.Write | q.Read):
             self._asked_at = time.monotonic()
         if isinstance(request, q.Write):
-            patience_s = WAIT_S if timeout_s is None else timeout_s
+            patience_s = self._wait_s if timeout_s is None else timeout_s
             done = self._put(self._job(request, actor, patience_s), patience_s)
             reply = _wait(done, timeout_s).reply
         elif isinstance(request, q.Read):
-            reply = self._read(request, WAIT_S if timeout_s is None else timeout_s)
+            reply = self._read(request, self._wait_s if timeout_s is None else timeout_s)
         else:
             reply = self._store_request(request)
         return merged(reply, refused)
@@ -201,6 +204,7 @@ class Engine:
         """An erasing leaves no word behind in this process either."""
         if any(isinstance(each.event, ContentErased) for each in recorded):
             self.meaning.forget()
+            self.views.forget_labels()
             clear_cache()
 
     def memoise(self, made: deciding.Memoise, actor: Actor = WORKER) -> None:
@@ -247,6 +251,7 @@ class Engine:
                     asking = answering.Asking(
                         log, views, now_us, name, container, self.readonly_reason, sizes,
                         meant.query, self.meaning.why_not(request, views, container, meant),
+                        meant.queries,
                     )  # fmt: skip
                     return answerer(request, asking)
             what = f"the container is at position {position}, not yet at {request.at_least}"

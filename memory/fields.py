@@ -113,6 +113,17 @@ def flag(value: Any, field: str) -> None:
         raise InvalidInput(f"{field} must be true or false, not {kind_of(value)}", field=field)
 
 
+def never(why: str) -> Check:
+    """A flag that a request has and cannot be true."""
+
+    def check(value: Any, field: str) -> None:
+        flag(value, field)
+        if value:
+            raise InvalidInput(why, field=field)
+
+    return check
+
+
 def whole(low: int, high: int | None = None) -> Check:
     """A whole number in [low, high]."""
     right = f"from {low:,} to {high:,}" if high is not None else f"{low:,} or more"
@@ -127,6 +138,13 @@ def whole(low: int, high: int | None = None) -> Check:
             raise InvalidInput(f"{field} is {shown}, but it must be {right}", field=field)
 
     return check
+
+
+def share(value: Any, field: str) -> None:
+    """A number from 0 to 1."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= 1:
+        raise InvalidInput(f"{field} must be a number from 0 to 1", field=field)
 
 
 def one_of(literal: Any) -> Check:

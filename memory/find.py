@@ -5,7 +5,7 @@ Shared by search, context and forgetting by a query, which therefore find the sa
 
 from rewound.memory.moments import When
 from rewound.memory.requests import Filters, Scope
-from rewound.memory.seeing import KINDS, narrowed
+from rewound.memory.seeing import KINDS, Narrowed, narrowed
 from rewound.projections.reader import ContainerView
 from rewound.projections.search import Hits, search
 from rewound.projections.selection import FINDABLE
@@ -31,8 +31,22 @@ def find(
     `meaning` is the query's vector; without it words alone find. Documents are found by their
     title, and only when `what` asks for them. Raises InvalidInput.
     """
+    narrow = sought(view, filters, when, scope=scope, superseded=superseded, forgotten=forgotten)
+    return search(view, query, narrow.criteria, limit, meaning), narrow.zoned
+
+
+def sought(
+    view: ContainerView,
+    filters: Filters,
+    when: When,
+    *,
+    scope: Scope = _ANYONE,
+    superseded: bool = False,
+    forgotten: bool = False,
+) -> Narrowed:
+    """Among what a search looks. Raises InvalidInput."""
     asked = frozenset(KINDS[name] for name in filters.what)
-    narrow = narrowed(
+    return narrowed(
         view,
         filters,
         when,
@@ -42,4 +56,3 @@ def find(
         forgotten=forgotten,
         said_by_then=True,
     )
-    return search(view, query, narrow.criteria, limit, meaning), narrow.zoned

@@ -62,7 +62,9 @@ class AsyncReading(Generic[M]):
 
     call = _threaded(Reading.call)
     search = _threaded(Reading.search)
+    explain = _threaded(Reading.explain)
     context = _threaded(Reading.context)
+    profile = _threaded(Reading.profile)
     list = _threaded(Reading.list)
     get = _threaded(Reading.get)
     history = _threaded(Reading.history)

@@ -61,7 +61,8 @@ class Link:
 
     `models` are what this process works with while it owns the store, by default what the
     environment says (REWOUND_EMBEDDER, REWOUND_EXTRACTOR, REWOUND_THREADS).
-    `wait_s` is how long a call looks for somebody who answers before it gives up with StoreBusy.
+    `wait_s` is how long a call looks for somebody who answers before it gives up with StoreBusy;
+    while this process owns the store, also how long a read waits for a position (`at_least`).
     """
 
     def __init__(
@@ -182,7 +183,13 @@ class Link:
 
         with ExitStack() as opened:
             opened.callback(lock.release)
-            store = Store(self.layout, clock=self._clock, ids=self._ids, models=self._models)
+            store = Store(
+                self.layout,
+                clock=self._clock,
+                ids=self._ids,
+                models=self._models,
+                wait_s=self._wait_s,
+            )
             opened.callback(store.close)
             host = self._serve(store)
             if host is not None:

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rewound.llm.embedding import Embedder, EmbeddingFailed, Vectors, checked
@@ -31,23 +31,27 @@ _log = logging.getLogger(__name__)
 
 
 class Meant(NamedTuple):
-    """A question's vector, once it was asked for."""
+    """A question's vector, once it was asked for; of one with several queries those by text."""
 
     was_asked: bool
     query: Query | None
+    queries: Mapping[str, Query] = {}
 
 
 NOT_ASKED = Meant(False, None)
 
 
-def _query_of(request: q.Request) -> str | None:
-    """The text of a request whose meaning is looked for."""
+def _queries_of(request: q.Request) -> tuple[str, ...]:
+    """The texts of a request whose meaning is looked for."""
     match request:
-        case q.Search() | q.Context():
-            return request.query
-        case q.Forget():
-            return request.similar
-    return None
+        case q.Search() | q.Explain() | q.Context():
+            return (request.query,)
+        case q.Forget() if request.similar is not None:
+            return (request.similar,)
+        case q.Profile():
+            asked = (bucket.query for bucket in (request.buckets or {}).values())
+            return tuple(dict.fromkeys(query for query in asked if query is not None))
+    return ()
 
 
 class Meaning:
@@ -103,7 +107,7 @@ class Meaning:
     ) -> bool:
         """Whether the question has a query whose vector is still to be made, for there is
         something to compare it with."""
-        if meant.was_asked or container is None or _query_of(request) is None:
+        if meant.was_asked or container is None or not _queries_of(request):
             return False
         embeddings = views.index.embeddings
         if not self.model or embeddings.model != self.model:
@@ -111,9 +115,10 @@ class Meaning:
         return embeddings.store.head(views.txn, container)[0] > 0
 
     def asked(self, request: q.Request) -> Meant:
-        query = _query_of(request)
-        assert query is not None, "only what has a query is asked for"
-        return Meant(True, self.of(query))
+        texts = _queries_of(request)
+        assert texts, "only what has a query is asked for"
+        made = {text: query for text in texts if (query := self.of(text)) is not None}
+        return Meant(True, made.get(texts[0]), made)
 
     def likeness(
         self, request: q.Request, views: ViewReader, container: ContainerId | None, meant: Meant
@@ -128,7 +133,7 @@ class Meaning:
         self, request: q.Request, views: ViewReader, container: ContainerId | None, meant: Meant
     ) -> str | None:
         """Why words alone answer, where an embedder is set and there is something to compare."""
-        if _query_of(request) is None or container is None:
+        if not _queries_of(request) or container is None:
             return None
         kept = views.index.embeddings.model
         if kept and self.model and kept != self.model:

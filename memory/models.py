@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rewound.llm.embedding import Embedder
     from rewound.llm.extraction import Extractor
     from rewound.llm.judging import Judge
+    from rewound.projections.ranker import Ranker
 
 EmbedderName = Literal["minilm", "hashing", "none"]
 ExtractorName = Literal["rules", "model", "none"]
@@ -47,6 +48,8 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
     chat_key: str | None = None
     attributes: str | None = None
     """A JSON file of attributes that rules are to know besides their own."""
+    ranker: str | None = None
+    """A JSON file of weights that order the hits of a search in place of those that are shipped."""
 
     def __post_init__(self) -> None:
         if self.chat_url is not None:
@@ -61,6 +64,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
         if self.chat_key is not None:
             _check_key(self.chat_key)
         self.rows()
+        self.make_ranker()
 
     def __repr__(self) -> str:
         shown = (
@@ -72,8 +76,8 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
     @staticmethod
     def from_environment(env: Mapping[str, str]) -> Models:
         """By REWOUND_EMBEDDER, REWOUND_EXTRACTOR, REWOUND_JUDGE, REWOUND_THREADS,
-        REWOUND_ATTRIBUTES, REWOUND_CHAT_URL, REWOUND_CHAT_MODEL, and REWOUND_CHAT_KEY or the file
-        that REWOUND_CHAT_KEY_FILE names; an empty one is not set.
+        REWOUND_ATTRIBUTES, REWOUND_RANKER, REWOUND_CHAT_URL, REWOUND_CHAT_MODEL, and
+        REWOUND_CHAT_KEY or the file that REWOUND_CHAT_KEY_FILE names; an empty one is not set.
 
         Raises InvalidInput naming the variable.
         """
@@ -90,7 +94,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
                 given[name] = value
         if value := env.get("REWOUND_THREADS", "").strip():
             given["threads"] = _threads(value)
-        for name in ("chat_url", "chat_model", "attributes"):
+        for name in ("chat_url", "chat_model", "attributes", "ranker"):
             if value := env.get(f"REWOUND_{name.upper()}", "").strip():
                 given[name] = value
         given["chat_key"] = key_of(
@@ -104,14 +108,22 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
             return ()
         from rewound.llm.attribute_table import parse
 
+        return parse(_content(self.attributes, "REWOUND_ATTRIBUTES"), "REWOUND_ATTRIBUTES")
+
+    def make_ranker(self) -> Ranker | None:
+        """The user's own ranker; None for the one that is shipped. Raises InvalidInput."""
+        if self.ranker is None:
+            return None
+        from rewound.projections.ranker import Ranker
+
+        content = _content(self.ranker, "REWOUND_RANKER")
         try:
-            content = Path(self.attributes).expanduser().read_bytes()
-        except OSError as error:
+            return Ranker.from_json(content)
+        except ValueError as error:
             raise InvalidInput(
-                f"REWOUND_ATTRIBUTES names a file that cannot be read: {error.strerror}",
-                field="REWOUND_ATTRIBUTES",
+                f"REWOUND_RANKER names a file that holds no ranker of this version: {error}",
+                field="REWOUND_RANKER",
             ) from None
-        return parse(content, "REWOUND_ATTRIBUTES")
 
     def make_extractor(self) -> Extractor | None:
         """A new one; None where there is to be none."""
@@ -175,6 +187,16 @@ def key_of(key: str | None, file: str | None) -> str | None:
         f"REWOUND_CHAT_KEY_FILE names {_cut(file)!r}, which cannot be read: {reason}",
         field="REWOUND_CHAT_KEY_FILE",
     )
+
+
+def _content(path: str, setting: str) -> bytes:
+    """What is in a file that a setting names. Raises InvalidInput."""
+    try:
+        return Path(path).expanduser().read_bytes()
+    except OSError as error:
+        raise InvalidInput(
+            f"{setting} names a file that cannot be read: {error.strerror}", field=setting
+        ) from None
 
 
 def _check_url(url: str) -> None:

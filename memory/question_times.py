@@ -15,6 +15,7 @@ import msgspec
 from rewound.eventlog.ids import Kind
 from rewound.eventlog.instants import MIN_US, show_us
 from rewound.memory import requests as q
+from rewound.memory.conditions import names_times
 from rewound.memory.find import find
 from rewound.memory.moments import LAST_US, When
 from rewound.projections.facts import FactRow
@@ -40,6 +41,8 @@ def in_words(view: ContainerView, asked: q.Search | q.Context, when: When) -> Wh
     """The moment of a question, narrowed to the stretch of time that its words name, if any."""
     filters = asked.filters
     if not asked.read_times or when.valid is not None or filters.since or filters.until:
+        return when
+    if filters.where is not None and names_times(filters.where):
         return when
     found = _stretch(asked.query, when) or _around_event(view, asked, when)
     if found is None:

@@ -10,11 +10,14 @@ import msgspec
 from rewound.eventlog.errors import InvalidInput
 from rewound.memory import replies as r
 from rewound.memory import requests as q
+from rewound.memory.condition_checks import read as read_where
+from rewound.memory.conditions import Where
 from rewound.memory.conversions import As_of, Time, as_moment, as_scope, as_time, convert
 from rewound.memory.fields import kind_of
 
 ScopeLike = q.Scope | Mapping[str, str | None] | None
 Several = str | Iterable[str] | None
+Buckets = Mapping[str, q.Bucket | Mapping[str, Any] | str] | Iterable[str] | None
 W = TypeVar("W", bound=r.Reply)
 
 
@@ -39,6 +42,9 @@ class Narrow(When, total=False):
     `kinds` are any of those given, `tags` all of them, `metadata` equal in each key. `scope`
     narrows to a user, agent, run or session; `source` to a document, message or conversation (its
     id, your id for it, or a conversation's name); `since` and `until` bound the item's own time.
+    `where` is a tree of further conditions: docs/concepts.md tells its fields and ops.
+
+        memory.search("desk", where={"field": "metadata.price", "op": "lt", "value": 200})
     """
 
     kinds: Several
@@ -48,6 +54,7 @@ class Narrow(When, total=False):
     source: str | None
     since: Time | None
     until: Time | None
+    where: Where | Mapping[str, Any] | None
 
 
 class Which(Narrow, total=False):
@@ -82,7 +89,9 @@ class Reading:
         query: str,
         *,
         limit: int = 10,
+        threshold: float = 0.0,
         include_superseded: bool = False,
+        explain: bool = False,
         **which: Unpack[Which],
     ) -> r.Found:
         """The hits that fit a question best, with their sources: facts, passages, messages.
@@ -91,17 +100,74 @@ class Reading:
                 print(hit.id, hit.text, hit.standing.state)
 
         Only what holds now is found, unless `include_superseded`. Conditions (see `Which`) are met
-        before anything is ranked, so there are `limit` hits whenever that many qualify.
+        before anything is ranked, so there are `limit` hits whenever that many qualify. A hit's
+        score is how likely it answers, 0 to 1; with a `threshold` the less likely are left out.
+        With `explain` each hit says why it stands where it does (`hit.explanation`).
         """
-        more = {"query": query, "limit": limit, "include_superseded": include_superseded}
+        more = {
+            "query": query,
+            "limit": limit,
+            "threshold": threshold,
+            "include_superseded": include_superseded,
+            "explain": explain,
+        }
         return self._asked(q.Search, r.Found, more, which)
 
-    def context(self, query: str, *, budget: int = 1200, **which: Unpack[Which]) -> r.Packed:
+    def explain(
+        self,
+        query: str,
+        *,
+        id: str,  # noqa: A002  the word callers use
+        limit: int = 10,
+        threshold: float = 0.0,
+        include_superseded: bool = False,
+        **which: Unpack[Which],
+    ) -> r.Traced:
+        """What became of an item in a search: its place and why, or why it did not come back.
+
+            fate = memory.explain("where does Nina work", id=fact_id).fate
+            print(fate.place if fate.found else fate.told)
+
+        The other arguments are those of the search.
+        """
+        more = {
+            "query": query,
+            "id": id,
+            "limit": limit,
+            "threshold": threshold,
+            "include_superseded": include_superseded,
+        }
+        return self._asked(q.Explain, r.Traced, more, which)
+
+    def context(
+        self, query: str, *, budget: int = 1200, threshold: float = 0.0, **which: Unpack[Which]
+    ) -> r.Packed:
         """What to put before a model: a few dated lines, cited by id, within a budget of tokens.
 
         prompt = memory.context("planning the trip", budget=800).text
         """
-        return self._asked(q.Context, r.Packed, {"query": query, "budget": budget}, which)
+        more = {"query": query, "budget": budget, "threshold": threshold}
+        return self._asked(q.Context, r.Packed, more, which)
+
+    def profile(
+        self,
+        *,
+        budget: int = q.PROFILE_BUDGET,
+        days: int = q.PROFILE_DAYS,
+        subject: str | None = None,
+        buckets: Buckets = None,
+        **which: Unpack[Narrow],
+    ) -> r.Portrait:
+        """What is known, in short, for the start of a task: what is stable, what began within the
+        last `days`, and named buckets. `text` is Markdown of at most `budget` tokens.
+
+            prompt = memory.profile(buckets={"food": {"query": "food and cooking"}}).text
+
+        `buckets` are those to tell, by default all that every profile can have; a bucket of your
+        own is named with a `query`, `tags` or `kinds`. `subject` narrows to one person or thing.
+        """
+        more = {"budget": budget, "days": days, "subject": subject, "buckets": as_buckets(buckets)}
+        return self._asked(q.Profile, r.Portrait, more, which)
 
     def list(
         self,
@@ -251,6 +317,8 @@ class Reading:
                 given[name] = as_time(given[name], name)
         given["metadata"] = dict(given.get("metadata") or {})
         given["scope"] = _over(given.get("scope"), within)
+        if given.get("where") is not None:
+            given["where"] = read_where(given["where"])
         return convert(q.Filters, given)
 
     def _scoped(self, scope: ScopeLike) -> q.Scope:
@@ -277,6 +345,33 @@ def _over(scope: ScopeLike, within: q.Scope) -> q.Scope:
     over = as_scope(scope)
     names = [name for name in q.Scope.__struct_fields__ if getattr(over, name) is None]
     return msgspec.structs.replace(over, **{name: getattr(within, name) for name in names})
+
+
+def as_buckets(given: Buckets) -> dict[str, q.Bucket] | None:
+    """Buckets by name; names alone are of those that every profile can have."""
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        return {name: q.Bucket() for name in many(given, "buckets")}
+    return {
+        name: bucket if isinstance(bucket, q.Bucket) else as_bucket(bucket, f"buckets.{name}")
+        for name, bucket in given.items()
+    }
+
+
+def as_bucket(given: Any, field: str) -> q.Bucket:
+    """A bucket from a mapping; a text is its query. Raises InvalidInput."""
+    if isinstance(given, str):
+        return q.Bucket(query=given)
+    if not isinstance(given, Mapping):
+        raise InvalidInput(
+            f"{field} must be an object with a query, tags or kinds, not {kind_of(given)}",
+            field=field,
+        )
+    parts = {
+        name: many(given[name], f"{field}.{name}") for name in ("tags", "kinds") if name in given
+    }
+    return convert(q.Bucket, {**given, **parts}, field)
 
 
 def many(value: Several, field: str) -> tuple[str, ...]:

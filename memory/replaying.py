@@ -102,11 +102,17 @@ def _holds_something(path: Path) -> bool:
     return os.path.lexists(path) and (not path.is_dir() or any(path.iterdir()))
 
 
+def _empty(path: Path, engine: Engine) -> Views:
+    """Views that rank as the live ones do."""
+    live = engine.views
+    return Views(path, engine.log, model=live.model, ranker=live.ranker)
+
+
 @contextmanager
 def _views(target: Path | None, engine: Engine) -> Iterator[Views]:
     """Empty views to replay into: in the target's folder, or in one that goes away again."""
     if target is not None:
-        views = Views(Layout(target).views, engine.log, model=engine.views.model)
+        views = _empty(Layout(target).views, engine)
         try:
             yield views
         finally:
@@ -114,7 +120,7 @@ def _views(target: Path | None, engine: Engine) -> Iterator[Views]:
         return
     scratch = Path(tempfile.mkdtemp(prefix="rewound-replay-"))
     try:
-        views = Views(scratch, engine.log, model=engine.views.model)
+        views = _empty(scratch, engine)
         try:
             yield views
         finally:

@@ -8,6 +8,14 @@ from typing import Any, Literal
 
 import msgspec
 
+from rewound.memory.explained_replies import Explanation as Explanation
+from rewound.memory.explained_replies import Fate as Fate
+from rewound.memory.explained_replies import Feature as Feature
+from rewound.memory.explained_replies import Nearness as Nearness
+from rewound.memory.explained_replies import Ranking as Ranking
+from rewound.memory.explained_replies import Reason as Reason
+from rewound.memory.explained_replies import Traced as Traced
+from rewound.memory.explained_replies import Understood as Understood
 from rewound.memory.judged_replies import AttributeLine as AttributeLine
 from rewound.memory.judged_replies import Chronicle as Chronicle
 from rewound.memory.judged_replies import Edge as Edge
@@ -121,7 +129,8 @@ class Undid(Reply, frozen=True, kw_only=True):
 
 
 class Hit(Part, frozen=True, kw_only=True, omit_defaults=True):
-    """`also` holds ids of near-duplicates that this hit stands for."""
+    """`also` holds ids of near-duplicates that this hit stands for. `explanation` is there when it
+    was asked for."""
 
     id: str
     kind: str
@@ -135,6 +144,7 @@ class Hit(Part, frozen=True, kw_only=True, omit_defaults=True):
     tags: tuple[str, ...] = ()
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
     also: tuple[str, ...] = ()
+    explanation: Explanation | None = None
 
 
 class Found(Reply, frozen=True, kw_only=True):
@@ -145,6 +155,8 @@ class Found(Reply, frozen=True, kw_only=True):
     filters: dict[str, Any] = msgspec.field(default_factory=dict)
     unembedded: int = 0
     """How many of what could be found have no vector yet: by words they are."""
+    ranking: Ranking | None = None
+    """What the explanations of the hits have in common, when they were asked for."""
     notes: tuple[str, ...] = ()
 
 
@@ -165,6 +177,39 @@ class Packed(Reply, frozen=True, kw_only=True):
     lines: tuple[Line, ...]
     moment: Moment
     unembedded: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class ProfileLine(Part, frozen=True, kw_only=True, omit_defaults=True):
+    """One fact, long ones cut. `since` and `until` are when it holds, as exact as that was said;
+    `sources` counts how often it was said, `tokens` are of its line in the Markdown."""
+
+    id: str
+    kind: str
+    text: str
+    sources: int
+    tokens: int
+    since: str | None = None
+    until: str | None = None
+
+
+class Portrait(Reply, frozen=True, kw_only=True):
+    """A profile. `text` is Markdown, ready to be put before a model: it changes only when what is
+    known does. A fact may be in several of the lists; the text has it once, under what is recent,
+    else under a bucket, else under what is stable. `subject` is who most of it is about.
+
+    `left_out` counts the facts that belong to a list and did not fit into the budget."""
+
+    container: str
+    subject: str | None
+    text: str
+    tokens: int
+    budget: int
+    stable: tuple[ProfileLine, ...]
+    recent: tuple[ProfileLine, ...]
+    buckets: dict[str, tuple[ProfileLine, ...]]
+    left_out: int
+    moment: Moment
     notes: tuple[str, ...] = ()
 
 
@@ -375,7 +420,9 @@ AnyReply = (
     | Erased
     | Undid
     | Found
+    | Traced
     | Packed
+    | Portrait
     | Page
     | Shown
     | Told

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from rewound.memory.conditions import Where
+
 
 class Scope(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
@@ -34,7 +36,8 @@ class Filters(
     `what` and `kinds` are any-of, `tags` all-of, `metadata` equality for each key. `source` is the
     id of a document, message or conversation, a caller's id, or a conversation's name. `since` and
     `until` bound the item's own time [since, until): for a fact when it began to hold, for the rest
-    when it was said. A day given for `until` is included whole.
+    when it was said. A day given for `until` is included whole. `where` is a tree of further
+    conditions.
     """
 
     what: tuple[What, ...] = ()
@@ -45,6 +48,7 @@ class Filters(
     source: str | None = None
     since: str | None = None
     until: str | None = None
+    where: Where | None = None
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, tag=True, forbid_unknown_fields=True):
@@ -272,22 +276,79 @@ class Label(Write, frozen=True, kw_only=True, tag=True):
 
 class Search(Read, frozen=True, kw_only=True, tag=True):
     """With `read_times`, a time in the words of the query (last March, before I moved) narrows
-    facts to those that held then, ended ones too."""
+    facts to those that held then, ended ones too. Hits less likely to answer than `threshold` (0
+    to 1) are left out."""
 
     query: str
+    limit: int = 10
+    threshold: float = 0.0
+    filters: Filters = Filters()
+    include_superseded: bool = False
+    read_times: bool = True
+    explain: bool = False
+    """Say of each hit why it stands where it does."""
+
+
+class Explain(Read, frozen=True, kw_only=True, tag=True):
+    """What became of an item in a search for `query`: its place and why, or why it did not come
+    back. The other fields are those of the search."""
+
+    query: str
+    id: str
     limit: int = 10
     filters: Filters = Filters()
     include_superseded: bool = False
     read_times: bool = True
+    threshold: float = 0.0
 
 
 class Context(Read, frozen=True, kw_only=True, tag=True):
-    """`budget` in tokens (about four characters each); `read_times` as in a search."""
+    """`budget` in tokens (about four characters each); `read_times` and `threshold` as in a
+    search."""
 
     query: str
     budget: int = 1200
+    threshold: float = 0.0
     filters: Filters = Filters()
     read_times: bool = True
+
+
+BucketName = Literal["preferences", "people", "work", "procedures", "plans"]
+"""Buckets that every profile can have without saying what goes into them."""
+
+
+class Bucket(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """What goes into a named part of a profile: the facts that have all of the `tags`, are of one
+    of the `kinds`, and that a search for `query` finds, best first. With nothing said, the name is
+    that of a bucket which every profile can have."""
+
+    query: str | None = None
+    tags: tuple[str, ...] = ()
+    kinds: tuple[FactKindName, ...] = ()
+
+
+ProfileFormat = Literal["json", "markdown"]
+"""What a door may tell a profile as."""
+
+PROFILE_BUDGET = 1_000
+PROFILE_DAYS = 30
+
+
+class Profile(Read, frozen=True, kw_only=True, tag=True):
+    """What is known, in short: what is stable, what is recent, and buckets by name.
+
+    `budget` is of the Markdown, in tokens (about four characters each). Recent is what began within
+    `days`. `subject` narrows to facts that name somebody or something. `buckets` left out are those
+    that every profile can have, in their order; {} is none. It never holds what is forgotten.
+    """
+
+    budget: int = PROFILE_BUDGET
+    days: int = PROFILE_DAYS
+    subject: str | None = None
+    buckets: dict[str, Bucket] | None = None
+    filters: Filters = Filters()
 
 
 class List(Read, frozen=True, kw_only=True, tag=True):
@@ -451,7 +512,9 @@ Command = (
 )
 Question = (
     Search
+    | Explain
     | Context
+    | Profile
     | List
     | Get
     | History

@@ -9,32 +9,35 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rewound.eventlog.bodies import Body
-from rewound.eventlog.errors import InvalidInput, WrongKind
+from rewound.eventlog.errors import InvalidInput
 from rewound.eventlog.events import FactKind
-from rewound.eventlog.ids import NAMES, Kind, Ref, parse_any
+from rewound.eventlog.ids import Kind, Ref
 from rewound.eventlog.instants import Precision, has_offset
 from rewound.memory.moments import When
-from rewound.memory.requests import Filters, Scope, What
+from rewound.memory.narrowing import KINDS, narrowing
+from rewound.memory.requests import Filters, Scope
+from rewound.memory.source_names import NOBODY, sources_named
 from rewound.memory.targets import scope_parts
 from rewound.projections.columns import Columns
 from rewound.projections.reader import ContainerView
 from rewound.projections.selection import Criteria, Mask
 from rewound.projections.selection import select as selected
 
-KINDS: dict[What, Kind] = {
-    "fact": Kind.FACT,
-    "passage": Kind.PASSAGE,
-    "message": Kind.MESSAGE,
-    "document": Kind.DOCUMENT,
-}
+__all__ = [
+    "ALL",
+    "FORGETTABLE",
+    "KINDS",
+    "Narrowed",
+    "Seen",
+    "narrowed",
+    "seen",
+    "select",
+]
+
 ALL = frozenset(KINDS.values())
 FORGETTABLE = frozenset({Kind.FACT, Kind.MESSAGE, Kind.DOCUMENT})
 
 _ANYONE = Scope()
-
-_NOBODY = bytes(16)
-"""A source that no item has: stands for a name that names nothing."""
 
 
 class Narrowed(NamedTuple):
@@ -71,7 +74,8 @@ def narrowed(
     scopes = (*scope_parts(scope).items(), *scope_parts(filters.scope).items())
     sources: tuple[bytes, ...] = ()
     if filters.source is not None:
-        sources = sources_named(view, filters.source, when, forgotten=forgotten) or (_NOBODY,)
+        sources = sources_named(view, (filters.source,), when, forgotten=forgotten) or (NOBODY,)
+    conditions = narrowing(view, filters.where, when, forgotten=forgotten)
     criteria = Criteria(
         now=when.now_us,
         at=when.at,
@@ -84,12 +88,14 @@ def narrowed(
         sources=sources,
         since=since,
         until=until,
+        where=conditions.node,
         superseded=superseded,
         forgotten=forgotten,
         said_before=when.valid[1] if said_by_then and when.valid and when.moment.valid_at else None,
     )
     times = (filters.since, filters.until)
-    return Narrowed(criteria, any(time is not None and not has_offset(time) for time in times))
+    zoned = any(time is not None and not has_offset(time) for time in times)
+    return Narrowed(criteria, zoned or conditions.zoned)
 
 
 def _bounds(filters: Filters, when: When) -> tuple[int | None, int | None]:
@@ -104,81 +110,6 @@ def _bounds(filters: Filters, when: When) -> tuple[int | None, int | None]:
     if since is not None and until is not None and until <= since:
         raise InvalidInput("filters.until must be later than filters.since", field="filters.until")
     return since, until
-
-
-# --- sources
-
-
-def sources_named(
-    view: ContainerView, text: str, when: When, *, forgotten: bool = False
-) -> tuple[bytes, ...]:
-    """Ids of the documents and messages that a `source` filter means, and of conversations.
-
-    `text` is one of their ids, a caller's id, or a conversation's name. A forgotten item is not
-    found by its name (that would confirm a guess of it) unless `forgotten`.
-    """
-    found: dict[bytes, None] = {}
-    kind, raw = _as_id(text)
-    if kind in (None, Kind.CONVERSATION) and raw is not None:
-        found.update(dict.fromkeys(_conversation(view, raw, when.at)))
-    if raw is not None:
-        found[raw] = None
-    if kind is None:
-        for row in view.scan(Kind.DOCUMENT, when.at):
-            if _says(view, row.state.caller_id, text) and (
-                forgotten or view.hidden(Ref(Kind.DOCUMENT, row.id)) is None
-            ):
-                found[row.id] = None
-        found.update(dict.fromkeys(_messages_named(view, text, when.at, forgotten)))
-    return tuple(found)
-
-
-def _as_id(text: str) -> tuple[Kind | None, bytes | None]:
-    """The id that a text is, if it is one. The kind of a UUID is not known."""
-    try:
-        kind, raw = parse_any(text)
-    except InvalidInput:
-        return None, None  # then it is a name
-    if kind not in (None, Kind.DOCUMENT, Kind.MESSAGE, Kind.CONVERSATION):
-        raise WrongKind(
-            f"{text} is {NAMES[kind]}, but filters.source wants a document, a message or a "
-            "conversation",
-            field="filters.source",
-        )
-    return kind, raw
-
-
-def _conversation(view: ContainerView, conversation: bytes, at: int) -> list[bytes]:
-    """The conversation, and its messages (by which the facts drawn from them are found)."""
-    messages = [row.id for row in view.messages_of(conversation, at)]
-    return [conversation, *messages] if messages else []
-
-
-def _messages_named(view: ContainerView, text: str, at: int, forgotten: bool) -> list[bytes]:
-    """Messages with that caller's id, and all of the conversations of that name."""
-    found: list[bytes] = []
-    conversations: dict[bytes, None] = {}
-    for row in view.scan(Kind.MESSAGE, at):
-        state = row.state
-        of_name = state.conversation not in conversations and _says(
-            view, state.conversation_name, text
-        )
-        if not of_name and not _says(view, state.caller_id, text):
-            continue
-        if not forgotten and view.hidden(Ref(Kind.MESSAGE, row.id)) is not None:
-            continue
-        if of_name:
-            conversations[state.conversation] = None
-        else:
-            found.append(row.id)
-    for conversation in conversations:
-        found += _conversation(view, conversation, at)
-    return found
-
-
-def _says(view: ContainerView, body: Body | None, text: str) -> bool:
-    """Whether a body is that text; the stored length spares reading nearly all of them."""
-    return body is not None and body.chars == len(text) and view.text(body) == text
 
 
 # --- choosing

@@ -17,12 +17,13 @@ from rewound.eventlog.ids import IdSource
 from rewound.eventlog.instants import show_us
 from rewound.eventlog.lmdb_log import LmdbLog
 from rewound.memory.embedding import EmbeddingDuty
-from rewound.memory.engine import Engine
+from rewound.memory.engine import WAIT_S, Engine
 from rewound.memory.extracting import Extracting
 from rewound.memory.judging import Judging
 from rewound.memory.models import NO_MODELS, Models
 from rewound.memory.place import Layout
 from rewound.memory.workers import Duty, Workers
+from rewound.projections.ranker import Ranker
 from rewound.projections.views import Views
 
 
@@ -30,13 +31,20 @@ class Store:
     """An open store; `close` finishes what is under way and lets go of every file."""
 
     def __init__(
-        self, layout: Layout, *, clock: Clock, ids: IdSource, models: Models = NO_MODELS
+        self,
+        layout: Layout,
+        *,
+        clock: Clock,
+        ids: IdSource,
+        models: Models = NO_MODELS,
+        wait_s: float = WAIT_S,
     ) -> None:
         _check_log_is_there(layout)
         with ExitStack() as opened:
             log = self._log = LmdbLog(layout.log, clock=clock, ids=ids)
             opened.callback(log.close)
-            views = self._views = _open_views(layout, log)
+            ranker = models.make_ranker()
+            views = self._views = _open_views(layout, log, ranker)
             opened.callback(views.close)
             self.engine = Engine(
                 log,
@@ -48,6 +56,7 @@ class Store:
                 accept=layout.accept_clock,
                 upkeep=self._upkeep,
                 embedder=models.make_embedder(),
+                wait_s=wait_s,
             )
             opened.callback(self.engine.close)
             self.workers = _workers(self.engine, layout, models)
@@ -110,9 +119,9 @@ def _has_data(folder: Path) -> bool:
     return any(path.stat().st_size for path in folder.glob(f"gen-*/{DATA}"))
 
 
-def _open_views(layout: Layout, log: LmdbLog) -> Views:
+def _open_views(layout: Layout, log: LmdbLog, ranker: Ranker | None) -> Views:
     try:
-        return Views(layout.views, log)
+        return Views(layout.views, log, ranker=ranker)
     except Damaged as error:
         raise Damaged(
             f"{error.message}. If the log is whole, delete {layout.views}: all in there is derived "

@@ -6,11 +6,15 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from rewound.eventlog.enums import Outcome
 from rewound.eventlog.ids import FactId
 from rewound.llm.evidence import evidence as evidence_of
 from rewound.llm.judging import Evidence, Judge, Opinion, Pair
-from rewound.memory.candidates import Candidates
+from rewound.llm.probing import told_of
+from rewound.memory.candidates import Candidates, own_vector
 from rewound.memory.claims import claim_of
 from rewound.memory.deciding import Ruled
 from rewound.memory.policies import InForce, in_force
@@ -20,8 +24,9 @@ if TYPE_CHECKING:
     from rewound.projections.facts import FactRow
     from rewound.projections.reader import ContainerView
     from rewound.projections.rows import Row
+    from rewound.projections.vectors import Query
 
-NAME = "rules/1"
+NAME = "rules/2"
 """What compares facts without a model; a new number when the evidence is worked out otherwise."""
 
 OPINION = "opinion "
@@ -60,7 +65,19 @@ class Scales:
             if old is not None:
                 pairs.append(Pair(claim, old, candidate.similarity))
                 olds.append(FactId(candidate.row.id))
+        against = self._probed(fact, olds)
+        pairs = [pair._replace(against=each) for pair, each in zip(pairs, against, strict=True)]
         return Weighed(fact, tuple(pairs), tuple(olds))
+
+    def _probed(self, fact: FactId, olds: Sequence[FactId]) -> list[int | None]:
+        """What the vectors of a fact and of each other tell of a contradiction."""
+        own = own_vector(self._view, fact)
+        if own is None:
+            return [None] * len(olds)
+        others = (own_vector(self._view, old) for old in olds)
+        return told_of(
+            own.model, _whole(own), [None if each is None else _whole(each) for each in others]
+        )
 
     def later(self, row: Row[FactRow]) -> list[Row[FactRow]]:
         """Facts stated after one that may have to do with it."""
@@ -96,6 +113,10 @@ class Scales:
             # quote them, its type cannot.
             _log.warning("comparing two facts ended with %s", type(error).__name__)
             return None
+
+
+def _whole(vector: Query) -> npt.NDArray[np.float64]:
+    return np.asarray(vector.numbers, np.float64) * vector.scale
 
 
 def with_opinion(found: Evidence, opinion: Opinion | None) -> Evidence:

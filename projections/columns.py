@@ -14,7 +14,7 @@ caller's mistake; then nothing was written.
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from struct import Struct
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -63,6 +63,12 @@ class Entry(NamedTuple):
     """Where its vector lies: slot + 1, or 0 without one."""
     before: int = FIRST
     """The group of the message before this one in its conversation; a fact's source has one."""
+    source: int = FIRST
+    """The group of the message that a fact was drawn from."""
+    traits: int = 0
+    """What its text is like: `traits.Trait` bits."""
+    support: int = 0
+    """How often a fact was said, 255 for more."""
 
 
 # V16, not S16: numpy takes trailing NULs off an S16.
@@ -81,6 +87,9 @@ _DTYPES: Final = {
     "detail": np.dtype("u1"),
     "vector": np.dtype("<u4"),
     "before": np.dtype("<u4"),
+    "source": np.dtype("<u4"),
+    "traits": np.dtype("u1"),
+    "support": np.dtype("u1"),
 }
 ENTRY: Final = np.dtype([(name, _DTYPES[name]) for name in Entry._fields])
 """An `Entry` in numpy, packed."""
@@ -114,6 +123,11 @@ class Columns:
     hidden: npt.NDArray[np.uint8]
     vector: npt.NDArray[np.uint32]
     before: npt.NDArray[np.uint32]
+    source: npt.NDArray[np.uint32]
+    traits: npt.NDArray[np.uint8]
+    support: npt.NDArray[np.uint8]
+    memo: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """What readers worked out from these columns alone, by name: done once for a version."""
 
 
 def entries(rows: Sequence[Entry]) -> npt.NDArray[np.void]:

@@ -16,6 +16,7 @@ from rewound.eventlog.instants import MAX_US, MIN_US
 from rewound.projections import tags as tagging
 from rewound.projections.documents import DocumentRow, PassageRow
 from rewound.projections.facts import FactRow
+from rewound.projections.measures import terms_of
 from rewound.projections.messages import MessageRow
 
 WORDS = ord("w")
@@ -28,6 +29,34 @@ ABOUT = ord("a")
 """Facts by their subject, and by subject and attribute."""
 ENTITIES = ord("e")
 """Facts by the names in them: subject, value and entities."""
+ATTRIBUTES = ord("b")
+SPEAKERS = ord("p")
+"""Messages by who said them."""
+HAS = ord("h")
+"""Everything by what it has at all: the names of `Has`, and the keys of its metadata."""
+MEASURES = ord("n")
+"""Everything by the numbers and times in its metadata, in their order (`measures`)."""
+
+
+class Has(enum.StrEnum):
+    """What an entry may have or not, as terms of the field HAS."""
+
+    TAG = "tag"
+    SUBJECT = "subject"
+    ATTRIBUTE = "attribute"
+    ENTITY = "entity"
+    SPEAKER = "speaker"
+    SOURCE = "source"
+
+
+_SHOWN = {
+    TAGS: Has.TAG,
+    ATTRIBUTES: Has.ATTRIBUTE,
+    ABOUT: Has.SUBJECT,
+    ENTITIES: Has.ENTITY,
+    SPEAKERS: Has.SPEAKER,
+    SOURCES: Has.SOURCE,
+}
 
 
 class StandingCode(enum.IntEnum):
@@ -51,7 +80,11 @@ class Entry(NamedTuple):
     valid_to: int
     expires: int
     standing: int
+    support: int = 0
+    """How often a fact was said: its sources, or 1 without one, and the facts that repeat it."""
 
+
+SUPPORT_MAX = 255
 
 Read = Callable[[Body], bytes | None]
 AnyRow = FactRow | PassageRow | MessageRow | DocumentRow
@@ -68,7 +101,11 @@ def entry_of(key: bytes, state: AnyRow) -> Entry:
             elif state.unsaid is not None and state.valid_to <= state.valid_from:
                 standing = StandingCode.ENDED
             expires = MAX_US if state.expires_at is None else state.expires_at
-            return Entry(raw, kind, state.kind, state.valid_from, state.valid_to, expires, standing)
+            said = max(1, len({span.source for span in state.sources})) + len(state.repeated_by)
+            return Entry(
+                raw, kind, state.kind, state.valid_from, state.valid_to, expires, standing,
+                min(said, SUPPORT_MAX),
+            )  # fmt: skip
         case MessageRow() | DocumentRow():
             said = state.recorded_at if state.said_at is None else state.said_at.at
             detail = state.role if isinstance(state, MessageRow) else 0
@@ -115,14 +152,18 @@ def facets_of(state: AnyRow, key: bytes, secret: bytes, read: Read) -> dict[int,
     """Field -> terms. A passage has its document's facets through its group, not its own."""
     facets: dict[int, list[str]] = {}
     if isinstance(state, PassageRow):
-        return {SOURCES: [state.document.hex()]}
+        return {SOURCES: [state.document.hex()], HAS: [Has.SOURCE]}
     names = tagging.names(state.tags, read)
     if names:
         facets[TAGS] = [tag_term(secret, name) for name in names]
-    metadata = _value(state.metadata, read)
+    metadata = value_of(state.metadata, read)
+    keys: list[str] = []
     if metadata:
         facets[METADATA] = [metadata_term(secret, k, value) for k, value in metadata.items()]
-    scope = _value(state.scope, read)
+        keys, measures = terms_of(secret, metadata)
+        if measures:
+            facets[MEASURES] = measures
+    scope = value_of(state.scope, read)
     if scope:
         facets[SCOPE] = [scope_term(secret, k, value) for k, value in scope.items()]
     if isinstance(state, FactRow):
@@ -133,23 +174,29 @@ def facets_of(state: AnyRow, key: bytes, secret: bytes, read: Read) -> dict[int,
         facets[SOURCES] = [key[1:17].hex()]
     if isinstance(state, MessageRow):
         facets[CONVERSATIONS] = [state.conversation.hex()]
+        speaker = text_of(state.speaker, read)
+        if speaker:
+            facets[SPEAKERS] = [speaker_term(secret, speaker)]
+    had: list[str] = [_SHOWN[field] for field in facets if field in _SHOWN]
+    if had or keys:
+        facets[HAS] = had + keys
     return facets
 
 
 def _about(state: FactRow, secret: bytes, read: Read) -> dict[int, list[str]]:
     """What a fact is about and whom it names."""
     subject, attribute, value = (
-        None if body is None or (content := read(body)) is None else read_text(content)
-        for body in (state.subject, state.attribute, state.value)
+        text_of(body, read) for body in (state.subject, state.attribute, state.value)
     )
-    content = None if state.entities is None else read(state.entities)
-    names: list[str] = [] if content is None else read_value(content)
+    names = names_of(state, read)
     facets: dict[int, list[str]] = {}
     if subject:
         terms = [about_term(secret, subject)]
         if attribute:
             terms.append(about_term(secret, subject, attribute))
         facets[ABOUT] = terms
+    if attribute:
+        facets[ATTRIBUTES] = [attribute_term(secret, attribute)]
     named = [name for name in (subject, value, *names) if name]
     if named:
         facets[ENTITIES] = sorted({entity_term(secret, name) for name in named})
@@ -174,6 +221,14 @@ def entity_term(secret: bytes, name: str) -> str:
     return keyed_digest(secret, b"entity", folded(name).encode()).hex()
 
 
+def attribute_term(secret: bytes, attribute: str) -> str:
+    return keyed_digest(secret, b"attribute", folded(attribute).encode()).hex()
+
+
+def speaker_term(secret: bytes, speaker: str) -> str:
+    return keyed_digest(secret, b"speaker", folded(speaker).encode()).hex()
+
+
 def tag_term(secret: bytes, name: str) -> str:
     return keyed_digest(secret, b"tag", name.encode()).hex()
 
@@ -187,7 +242,24 @@ def scope_term(secret: bytes, name: str, value: str) -> str:
     return keyed_digest(secret, b"scope", name.encode(), value.encode()).hex()
 
 
-def _value(body: Body | None, read: Read) -> dict[str, Any]:
+def source_terms(sources: Iterable[bytes]) -> list[tuple[int, str]]:
+    """Field and term of everything that is, or is from, a document, message or conversation."""
+    return [(field, raw.hex()) for raw in sources for field in (SOURCES, CONVERSATIONS)]
+
+
+def names_of(state: FactRow, read: Read) -> list[str]:
+    """The entities that a fact names, beside its subject and value."""
+    content = None if state.entities is None else read(state.entities)
+    names: list[str] = [] if content is None else read_value(content)
+    return names
+
+
+def text_of(body: Body | None, read: Read) -> str | None:
+    content = None if body is None else read(body)
+    return None if content is None else read_text(content)
+
+
+def value_of(body: Body | None, read: Read) -> dict[str, Any]:
     content = None if body is None else read(body)
     if content is None:
         return {}

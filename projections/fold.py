@@ -70,6 +70,8 @@ class Folder:
         self.log = log
         self._index = index
         self._read: dict[tuple[bytes, int], Recorded] = {}
+        self._keys: dict[tuple[str, bytes, int], frozenset[bytes]] = {}
+        """Of the events met, by view: one of thousands of passages is asked for each of them."""
         self._handlers: dict[type[e.Event], list[_Handler]] = {}
         for table in tables.values():
             view = table.view
@@ -90,6 +92,7 @@ class Folder:
         if self._index is not None and flush:
             self._index.flush()
         self._read.clear()
+        self._keys.clear()
         return told._replace(refolded=refolded)
 
     def _fold_one(self, recorded: Recorded, told: list[Touched] | None) -> None:
@@ -143,10 +146,21 @@ class Folder:
             if position > recorded.position:
                 break
             other = self._event(container, position)
-            keys = view.handles.get(type(other.event))
-            if keys is not None and key in keys(other.event) and effectivity.holds(other):
+            if key in self._keys_of(view, other) and effectivity.holds(other):
                 found.append(other)
         return found
+
+    def _keys_of(self, view: View, recorded: Recorded) -> frozenset[bytes]:
+        """Keys of the rows of a view that an event touches."""
+        name = (view.name, recorded.container, recorded.position)
+        known = self._keys.get(name)
+        if known is None:
+            keys = view.handles.get(type(recorded.event))
+            known = frozenset(keys(recorded.event)) if keys is not None else frozenset()
+            if len(self._keys) >= _REMEMBERED_MAX:
+                self._keys.clear()
+            self._keys[name] = known
+        return known
 
     def _event(self, container: ContainerId, position: int) -> Recorded:
         known = self._read.get((container, position))

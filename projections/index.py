@@ -25,6 +25,7 @@ from rewound.projections.messages import MessageRow
 from rewound.projections.postings import Postings
 from rewound.projections.rows import NO_ENTRY, Row, Table
 from rewound.projections.tokens import tokenize, tokenize_many
+from rewound.projections.traits import traits_of
 
 Spans = Sequence[tuple[int, int]]
 FOLLOWED = {
@@ -69,8 +70,8 @@ class Index:
         self._held = 0
         self._groups: dict[tuple[bytes, bytes], int] = {}
         """Of documents met: a row of thousands of pieces is not to be read for each passage."""
-        self._befores: dict[tuple[bytes, bytes], int] = {}
-        """Of messages met, the group of the one before."""
+        self._places: dict[tuple[bytes, bytes], tuple[int, int]] = {}
+        """Of messages met, the group of the one before and their own."""
         self._last: dict[tuple[bytes, bytes], tuple[bytes, int]] = {}
         """Of conversations met: the greatest message id so far, and its group."""
 
@@ -84,6 +85,11 @@ class Index:
                 yield bytes(cursor.key()[32:])
                 going = cursor.next()
 
+    @property
+    def writes(self) -> bool:
+        """Whether its transaction is one that writes: reads have no stamp."""
+        return self._stamp > 0
+
     # --- following rows
 
     def follows(self, view: str) -> bool:
@@ -93,12 +99,11 @@ class Index:
         self, container: ContainerId, key: bytes, position: int, state: Any, group: int
     ) -> tuple[int, int]:
         """A version of a row opened: its ordinal, and its item's group."""
-        before = c.FIRST
+        before = source = c.FIRST
         if isinstance(state, MessageRow):
             before = self._before(container, state.conversation, key[1:17])
-            self._befores[container, key[1:17]] = before
         elif isinstance(state, FactRow):
-            before = self._before_source(container, state)
+            before, source = self._place_of_source(container, state)
         count = self._counts.get(container)
         if count is None:
             count = self._columns.count(self._txn, container)
@@ -107,7 +112,8 @@ class Index:
             group = self._group(container, state, count)
         if isinstance(state, MessageRow):
             self._met(container, state.conversation, key[1:17], group)
-        opening = _Opening(count, key, position, state, group, before)
+            self._places[container, key[1:17]] = (before, group)
+        opening = _Opening(count, key, position, state, group, before, source)
         self._opening.setdefault(container, []).append(opening)
         self._held += 1
         if self._held >= _PENDING_MAX:
@@ -141,19 +147,20 @@ class Index:
         found = self._below(container, conversation, item)
         return c.FIRST if found is None else found[1]
 
-    def _before_source(self, container: ContainerId, state: FactRow) -> int:
-        """What stands before the message that a fact was drawn from: the fact is understood by it
-        just as the message is."""
+    def _place_of_source(self, container: ContainerId, state: FactRow) -> tuple[int, int]:
+        """The groups of what stands before the message that a fact was drawn from, and of that
+        message: the fact is understood by what is around it just as the message is."""
         source = state.sources[0].source if state.sources else None
         if source is None or source.kind is not Kind.MESSAGE:
-            return c.FIRST
-        known = self._befores.get((container, source.id))
+            return c.FIRST, c.FIRST
+        known = self._places.get((container, source.id))
         if known is None:
             row = self._tables["messages"].last(self._txn, container, source.key())
             if row is None:
-                return c.FIRST
-            known = int(self._columns.values(self._txn, container, "before", [row.ordinal])[0])
-            self._befores[container, source.id] = known
+                return c.FIRST, c.FIRST
+            before = self._columns.values(self._txn, container, "before", [row.ordinal])
+            known = int(before[0]), row.group
+            self._places[container, source.id] = known
         return known
 
     def _met(self, container: ContainerId, conversation: bytes, item: bytes, group: int) -> None:
@@ -210,7 +217,7 @@ class Index:
         words = tokenize_many(texts)
         rows = []
         facets: dict[int, list[tuple[int, dict[str, int]]]] = {}
-        for opening, terms in zip(openings, words, strict=True):
+        for opening, text, terms in zip(openings, texts, words, strict=True):
             entry = entries.entry_of(opening.key, opening.state)
             rows.append(
                 c.Entry(
@@ -226,6 +233,9 @@ class Index:
                     group=opening.group,
                     detail=entry.detail,
                     before=opening.before,
+                    source=opening.source,
+                    traits=traits_of(text),
+                    support=entry.support,
                 )
             )
             found = entries.facets_of(opening.state, opening.key, secret, read)
@@ -321,6 +331,9 @@ class Index:
             self._columns.patch(
                 self._txn, container, self._stamp, "length", [row.ordinal], kept.total()
             )
+            self._columns.patch(
+                self._txn, container, self._stamp, "traits", [row.ordinal], traits_of(after)
+            )
             self._drop_vectors(container, [row.ordinal])
             worded = Worded(row.ordinal, Ref(Kind(row.key[0]), row.id), after)
             self.embeddings.opened(container, [worded])
@@ -347,7 +360,8 @@ class Index:
         ordinals = {row.ordinal for row in rows if row.ordinal != NO_ENTRY}
         if ordinals:
             self.postings.drop(self._txn, container, ordinals)
-            self._columns.patch(self._txn, container, self._stamp, "length", sorted(ordinals), 0)
+            for column in ("length", "traits"):
+                self._columns.patch(self._txn, container, self._stamp, column, sorted(ordinals), 0)
             self._drop_vectors(container, sorted(ordinals))
 
     def made_of(self, container: ContainerId, places: Iterable[Place]) -> list[Ref]:
@@ -421,10 +435,17 @@ class Index:
 class _Opening:
     """A version that opened and is not written yet."""
 
-    __slots__ = ("before", "group", "key", "ordinal", "position", "state")
+    __slots__ = ("before", "group", "key", "ordinal", "position", "source", "state")
 
     def __init__(
-        self, ordinal: int, key: bytes, position: int, state: AnyRow, group: int, before: int
+        self,
+        ordinal: int,
+        key: bytes,
+        position: int,
+        state: AnyRow,
+        group: int,
+        before: int,
+        source: int,
     ) -> None:
         self.ordinal = ordinal
         self.key = key
@@ -432,6 +453,7 @@ class _Opening:
         self.state = state
         self.group = group
         self.before = before
+        self.source = source
 
 
 def _worded(opening: _Opening, text: str) -> Worded:

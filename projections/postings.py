@@ -78,6 +78,40 @@ class Postings:
             return np.empty(0, np.uint32), np.empty(0, np.uint16)
         return np.concatenate(ordinals), np.concatenate(frequencies)
 
+    def holding(
+        self, txn: lmdb.Transaction, container: bytes, field: int, terms: Iterable[str]
+    ) -> Ordinals:
+        """Ordinals of all entries with any of the terms, once for each; shape (postings,).
+
+        For many terms at once: they are sought in the order of the keys.
+        """
+        prefix = _prefix(container, field)
+        cursor = txn.cursor(self._db)
+        found: list[bytes] = []
+        for head in sorted({prefix + _key_of(term) for term in terms}):
+            more = cursor.set_range(head)
+            while more and bytes(cursor.key()[: len(head)]) == head:
+                value = cursor.value()
+                found.append(bytes(value[: 4 * (len(value) // _POSTING_BYTES)]))
+                more = cursor.next()
+        return np.frombuffer(b"".join(found), "<u4")
+
+    def between(
+        self, txn: lmdb.Transaction, container: bytes, field: int, low: str, high: str
+    ) -> Ordinals:
+        """Ordinals of all entries with a term low <= term < high, by term; shape (postings,)."""
+        prefix = _prefix(container, field)
+        first, end = prefix + low.encode(), prefix + high.encode()
+        cursor = txn.cursor(self._db)
+        found: list[bytes] = []
+        if cursor.set_range(first):
+            for key, value in cursor:
+                # Compared as far as `end` goes, for behind the term an ordinal follows.
+                if bytes(key[: len(end)]) >= end:
+                    break
+                found.append(bytes(value[: 4 * (len(value) // _POSTING_BYTES)]))
+        return np.frombuffer(b"".join(found), "<u4")
+
     def terms(self, txn: lmdb.Transaction, container: bytes, field: int) -> Iterator[str]:
         """Every term of a field once, in the order of its UTF-8 bytes."""
         prefix = _prefix(container, field)

@@ -51,10 +51,14 @@ class Scores(NamedTuple):
 
     total: Floats
     words: Floats
+    share: Floats
+    """Words over what they are held against."""
     meaning: Floats
     previous: npt.NDArray[np.int64]
     """The ordinal of the message before it, or its own."""
     found: Mask
+    meant: bool
+    """Whether meaning was asked, and there was something to compare."""
 
 
 def previous(columns: Columns, counted: Mask) -> npt.NDArray[np.int64]:
@@ -73,11 +77,8 @@ def previous(columns: Columns, counted: Mask) -> npt.NDArray[np.int64]:
     return own
 
 
-def combine(
-    words: Floats, best: float, meaning: Floats | None, before: npt.NDArray[np.int64]
-) -> Floats:
-    """The score of every entry, 0 to about 1. `best` is what a score by words is held against."""
-    share = words / best if best > 0.0 else words
+def combine(share: Floats, meaning: Floats | None, before: npt.NDArray[np.int64]) -> Floats:
+    """The score of every entry, 0 to about 1."""
     total: Floats = share + BEFORE_WORDS * share[before]
     if meaning is None:
         return total / WORDS_WHOLE
@@ -153,9 +154,11 @@ def score(
     # Of what counts: a title that a filter lets in must not change what others score.
     best = max(float(np.max(words * selected.counted, initial=0.0)), REACHED * reach)
     found = words > 0.0
+    share = words / best if best > 0.0 else words
     if compared is None:
-        total = combine(words, best, None, before)
-        return Scores(total, words, np.zeros(columns.n, np.float64), before, found)
-    total = combine(words, best, compared.cosines, before)
+        nothing = np.zeros(columns.n, np.float64)
+        total = combine(share, None, before)
+        return Scores(total, words, share, nothing, before, found, meant=False)
+    total = combine(share, compared.cosines, before)
     found = compared.found if compared.only else found | compared.found
-    return Scores(total, words, compared.cosines, before, found)
+    return Scores(total, words, share, compared.cosines, before, found, meant=True)

@@ -23,8 +23,10 @@ from rewound.projections.fold import undoings
 from rewound.projections.hidden import HiddenRow, MaskRow, place_key
 from rewound.projections.index import Index
 from rewound.projections.jobs import JobRow
+from rewound.projections.labels import LabelCache
 from rewound.projections.messages import MessageRow
 from rewound.projections.postings import Frequencies, Ordinals
+from rewound.projections.ranker import Ranker, loaded
 from rewound.projections.rows import Row, Table
 from rewound.projections.tags import Tags
 from rewound.projections.verdicts import PolicyRow, ReviewRow, VerdictRow
@@ -51,12 +53,16 @@ class Snapshot:
         sequence: int,
         positions: Any,
         columns: Callable[[ContainerId], Columns],
+        labels: LabelCache,
+        ranker: Ranker | None = None,
     ) -> None:
         self.txn = txn
         self.log = log
         self.tables = tables
         self.index = index
         self.columns = columns
+        self.labels = labels
+        self.ranker = ranker
         self._undos = undos
         self._sequence = sequence
         self._positions = positions
@@ -109,6 +115,31 @@ class ContainerView:
         """Ordinals of the entries that hold a term, and how often each does."""
         self.index.flush()
         return self.index.postings.read(self._txn, self.id, field, term)
+
+    def holding(self, field: int, terms: Iterable[str]) -> Ordinals:
+        """Ordinals of the entries that hold any of the terms, once for each."""
+        self.index.flush()
+        return self.index.postings.holding(self._txn, self.id, field, terms)
+
+    def between(self, field: int, low: str, high: str) -> Ordinals:
+        """Ordinals of the entries that hold a term low <= term < high, once for each such term."""
+        self.index.flush()
+        return self.index.postings.between(self._txn, self.id, field, low, high)
+
+    @property
+    def ranker(self) -> Ranker:
+        """What orders the hits of a search: the one that is set, else the one that is shipped."""
+        return self._snapshot.ranker or loaded("")
+
+    @property
+    def label_cache(self) -> LabelCache:
+        """What was read of labels, by ordinal."""
+        return self._snapshot.labels
+
+    @property
+    def writes(self) -> bool:
+        """Whether this is read within an open write, which may yet be aborted."""
+        return self.index.writes
 
     def _table(self, name: str) -> Table[Any]:
         return self._snapshot.tables[name]

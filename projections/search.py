@@ -1,28 +1,45 @@
 """Search by words and meaning over facts, passages and messages together.
 
+What is near by words and meaning is ranked by what has been learned of such answers (`ordering`).
 Hits that say the same are one: near-duplicates, and a fact that merely repeats its source.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rewound.eventlog.ids import Kind, Ref
 from rewound.projections import bm25, entries, ranking
+from rewound.projections.asked import asked
+from rewound.projections.entries import folded
+from rewound.projections.features import Lists, Query
+from rewound.projections.ordering import Candidates, Ordered, candidates, order
+from rewound.projections.postings import Ordinals
+from rewound.projections.ranker import Model, Ranker, probability
+from rewound.projections.ranking import Scores
 from rewound.projections.reader import ContainerView
 from rewound.projections.repeats import Ranked, Texts, collapsed
 from rewound.projections.rows import Row
 from rewound.projections.selection import Criteria, Selected, select
 from rewound.projections.tokens import query_terms
-from rewound.projections.vectors import Query
+from rewound.projections.vectors import Query as Vector
+
+_NAME_WORD = re.compile(r"[A-Z]\w*(?:['’-]\w{2,})*")
+_NAME_WORDS = 12
 
 
 class Match(NamedTuple):
-    """One hit: the item, its score, its signals by name, the items that say the same, its row."""
+    """One hit: the item, how likely it answers (0 to 1), its signals by name, the items that say
+    the same, its row."""
 
     ref: Ref
     score: float
+    closeness: float
+    """How near it is by words and meaning alone, 0 to about 1: what the ranker starts from."""
     signals: dict[str, float]
     also: tuple[Ref, ...]
     row: Row[Any]
@@ -33,12 +50,87 @@ class Hits(NamedTuple):
 
     matches: list[Match]
     unembedded: int
+    weights: Mapping[str, float] = MappingProxyType({})
+    """How telling each term of the query is: its idf at the moment."""
+
+
+class Asking(NamedTuple):
+    """One search under way: what may be found, what the query is, how near everything is."""
+
+    selected: Selected
+    query: Query
+    scores: Scores
+    reach: float
+    """What the query's words could score at most."""
+
+
+class Ran(NamedTuple):
+    """A search that was run, with all its stages: what `explaining` tells of."""
+
+    asking: Asking
+    candidates: Candidates
+    ordered: Ordered
+    ranker: Ranker
+    model: Model
+    texts: Texts
+    groups: list[list[Ranked]]
+    """Entries that say the same, the leading one first; as many as hits were asked for."""
+    unembedded: int
 
 
 def search(
-    view: ContainerView, query: str, criteria: Criteria, limit: int, meaning: Query | None = None
+    view: ContainerView,
+    query: str,
+    criteria: Criteria,
+    limit: int,
+    meaning: Vector | None = None,
 ) -> Hits:
-    """The best `limit` hits; equal scores by id. Without `meaning`, words alone are asked."""
+    """The best `limit` hits; equal ones by closeness, then by id. Without `meaning`, words alone
+    are asked."""
+    return hits_of(run(view, query, criteria, limit, meaning))
+
+
+def run(
+    view: ContainerView,
+    query: str,
+    criteria: Criteria,
+    limit: int,
+    meaning: Vector | None = None,
+) -> Ran | Hits:
+    """The same with its stages; no hits where there is nothing to find or to ask by."""
+    begun = begin(view, query, criteria, meaning)
+    if isinstance(begun, Hits):
+        return begun
+    selected, scores = begun.selected, begun.scores
+    ranker = view.ranker
+    model = ranker.meaning if scores.meant else ranker.words
+    taken = limit + 10
+    texts = Texts(view, criteria)
+    while True:
+        near = candidates(selected, scores, begun.query, begun.reach, taken)
+        found = order(near, model)
+        best = found.entries[:taken].tolist()
+        groups = collapsed(texts, [ranked_as(begun, ordinal) for ordinal in best], limit)
+        if len(groups) == limit or len(best) < taken:
+            break
+        taken *= 4
+    missing = _unembedded(selected) if view.index.embeddings.model else 0
+    return Ran(begun, near, found, ranker, model, texts, groups, missing)
+
+
+def hits_of(ran: Ran | Hits) -> Hits:
+    """What a search that was run comes back with."""
+    if isinstance(ran, Hits):
+        return ran
+    logits = dict(zip(ran.ordered.entries.tolist(), ran.ordered.logits.tolist(), strict=True))
+    matches = [_match(ran.texts, ran.asking.scores, logits, group) for group in ran.groups]
+    return Hits(matches, ran.unembedded, ran.asking.query.weights())
+
+
+def begin(
+    view: ContainerView, query: str, criteria: Criteria, meaning: Vector | None
+) -> Asking | Hits:
+    """Select and score; no hits where there is nothing to find or to ask by."""
     selected = select(view, criteria)
     embeddings = view.index.embeddings
     if meaning is not None and meaning.model != embeddings.model:
@@ -46,40 +138,56 @@ def search(
     terms = sorted(query_terms(query))
     if not selected.allowed.any() or not (terms or meaning):
         return Hits([], _unembedded(selected) if embeddings.model else 0)
-    words, reach = _words(view, terms, selected, titles=Kind.DOCUMENT in criteria.what)
+    columns = selected.columns
+    lists = [view.postings(entries.WORDS, term) for term in terms]
+    counted = bm25.statistics(columns.length, selected.counted)
+    reach = bm25.reach(lists, counted)
+    words = _words(selected, lists, counted, titles=Kind.DOCUMENT in criteria.what)
     scores = ranking.score(view.txn, embeddings.store, view.id, selected, words, reach, meaning)
-    wanted = np.flatnonzero(selected.allowed & scores.found).astype(np.uint32)
-    totals = scores.total[wanted]
-    taken = limit + 10
-    texts = Texts(view, criteria)
-    while True:
-        best, _ = bm25.top_k(totals, wanted, selected.columns.item, taken)
-        ranked = [_ranked(selected, scores, ordinal) for ordinal in best.tolist()]
-        groups = collapsed(texts, ranked, limit)
-        if len(groups) == limit or taken >= len(wanted):
-            break
-        taken *= 4
-    missing = _unembedded(selected) if embeddings.model else 0
-    return Hits([_match(texts, scores, group) for group in groups], missing)
+    held = Query(asked(query), lists, counted, _said_by(view, query, selected, criteria), terms)
+    return Asking(selected, held, scores, reach)
+
+
+def _said_by(
+    view: ContainerView, query: str, selected: Selected, criteria: Criteria
+) -> Ordinals | None:
+    """Messages of the speakers whom a query names; None when it names none who has spoken by then,
+    and within the scope."""
+    named = speakers(view, query)
+    if not named:
+        return None
+    heard = selected.counted
+    secret = view.log.key(view.id)
+    for name, value in criteria.scope:
+        inside = np.zeros(len(heard), np.bool_)
+        inside[view.postings(entries.SCOPE, entries.scope_term(secret, name, value))[0]] = True
+        heard = heard & inside
+    told = [said for said in named.values() if heard[said].any()]
+    return np.concatenate(told) if told else None
+
+
+def speakers(view: ContainerView, query: str) -> dict[str, Ordinals]:
+    """The messages of each speaker whom a query names, whenever they were said."""
+    words = _NAME_WORD.findall(query)[:_NAME_WORDS]
+    names = {folded(name) for name in (*words, *map(" ".join, pairwise(words)))}
+    secret = view.log.key(view.id)
+    found = {
+        name: view.postings(entries.SPEAKERS, entries.speaker_term(secret, name))[0]
+        for name in sorted(names)
+    }
+    return {name: ordinals for name, ordinals in found.items() if len(ordinals)}
 
 
 def _words(
-    view: ContainerView, terms: Sequence[str], selected: Selected, *, titles: bool
-) -> tuple[ranking.Floats, float]:
-    """BM25 of everything that counts at the moment, shape (entries,), of documents if wanted; and
-    what the query could reach at most."""
+    selected: Selected, lists: Lists, counted: bm25.Statistics, *, titles: bool
+) -> ranking.Floats:
+    """BM25 of everything that counts at the moment, shape (entries,), of documents if wanted."""
     columns = selected.columns
-    words, reach = np.zeros(columns.n, np.float64), 0.0
-    if terms:
-        lists = [view.postings(entries.WORDS, term) for term in terms]
-        counted = bm25.statistics(columns.length, selected.counted)
-        reach = bm25.reach(lists, counted)
-        ordinals, scored = bm25.score(lists, columns.length, counted, selected.counted)
+    words = np.zeros(columns.n, np.float64)
+    for mask in (selected.counted, *([selected.allowed] if titles else [])):
+        ordinals, scored = bm25.score(lists, columns.length, counted, mask)
         words[ordinals] = scored
-        if titles:
-            ordinals, scored = bm25.score(lists, columns.length, counted, selected.allowed)
-            words[ordinals] = scored
-    return words, reach
+    return words
 
 
 def _unembedded(selected: Selected) -> int:
@@ -87,17 +195,20 @@ def _unembedded(selected: Selected) -> int:
     return int(np.count_nonzero(missing & (selected.columns.kind != Kind.DOCUMENT)))
 
 
-def _ranked(selected: Selected, scores: ranking.Scores, ordinal: int) -> Ranked:
-    columns = selected.columns
+def ranked_as(asking: Asking, ordinal: int) -> Ranked:
+    """An entry as it is compared with others that may say the same."""
+    columns = asking.selected.columns
     ref = Ref(Kind(int(columns.kind[ordinal])), columns.item[ordinal].tobytes())
     # The same words have the same length and score by words.
-    likeness = (float(scores.words[ordinal]), int(columns.length[ordinal]))
+    likeness = (float(asking.scores.words[ordinal]), int(columns.length[ordinal]))
     return Ranked(ref, ordinal, likeness)
 
 
-def _match(texts: Texts, scores: ranking.Scores, group: Sequence[Ranked]) -> Match:
+def _match(
+    texts: Texts, scores: Scores, logits: Mapping[int, float], group: Sequence[Ranked]
+) -> Match:
     """The first of a group leads it; the best of its members gives the score."""
-    best = max(group, key=lambda ranked: float(scores.total[ranked.ordinal])).ordinal
+    best = max(group, key=lambda ranked: logits[ranked.ordinal]).ordinal
     before = int(scores.previous[best])
     signals = {
         "words": float(scores.words[best]),
@@ -110,4 +221,5 @@ def _match(texts: Texts, scores: ranking.Scores, group: Sequence[Ranked]) -> Mat
     others = tuple(dict.fromkeys(ranked.ref for ranked in group[1:]))
     row = texts.row(group[0].ref)
     assert row is not None, "a hit is a row of the moment"
-    return Match(group[0].ref, float(scores.total[best]), told, others, row)
+    closest = max(float(scores.total[ranked.ordinal]) for ranked in group)
+    return Match(group[0].ref, probability(logits[best]), closest, told, others, row)

@@ -4,21 +4,22 @@ A mask is a bool array, shape (entries,). Everything is compared as integers, so
 gives the same mask however the entries are numbered.
 """
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rewound.eventlog.events import FactKind
 from rewound.eventlog.ids import Kind
 from rewound.projections import entries
 from rewound.projections.columns import Columns
+from rewound.projections.condition_tree import Node
+from rewound.projections.conditions import Conditions
 from rewound.projections.entries import StandingCode
+from rewound.projections.masks import Mask, Standing, Term, among, of_group
 from rewound.projections.reader import ContainerView
 from rewound.projections.rows import OPEN
 
-Mask = npt.NDArray[np.bool_]
+__all__ = ["FINDABLE", "Criteria", "Mask", "Selected", "select"]
 
 FINDABLE = frozenset({Kind.FACT, Kind.PASSAGE, Kind.MESSAGE})
 
@@ -28,7 +29,8 @@ class Criteria(NamedTuple):
 
     `now` is the read's own now, against which validity and expiry are held. `valid` is a stretch
     of world time [from, until) when it was asked for; then facts are taken by their interval,
-    ended ones too. Tags, metadata and scope must all match; `sources` and `kinds` any.
+    ended ones too. Tags, metadata and scope must all match; `sources` and `kinds` any. `where` is
+    a tree of further conditions.
     """
 
     now: int
@@ -42,6 +44,7 @@ class Criteria(NamedTuple):
     sources: tuple[bytes, ...] = ()
     since: int | None = None
     until: int | None = None
+    where: Node | None = None
     superseded: bool = False
     forgotten: bool = False
     said_before: int | None = None
@@ -61,38 +64,26 @@ def select(view: ContainerView, criteria: Criteria) -> Selected:
     whatever the filters."""
     columns = view.columns()
     moment = OPEN - 1 if criteria.at is None else criteria.at
-    standing = (columns.opened <= moment) & (columns.closed > moment)
+    stands = (columns.opened <= moment) & (columns.closed > moment)
     if not criteria.forgotten:
-        standing &= columns.hidden == 0
-    passages = columns.kind == Kind.PASSAGE
-    documents = standing & (columns.kind == Kind.DOCUMENT)
-    counted = standing & (columns.kind != Kind.DOCUMENT)
-    counted &= ~passages | _of_group(columns, documents)
+        stands &= columns.hidden == 0
+    documents = stands & (columns.kind == Kind.DOCUMENT)
+    standing = Standing(view, columns, documents)
+    counted = stands & (columns.kind != Kind.DOCUMENT)
+    counted &= ~standing.passages | of_group(columns, documents)
     within = counted if Kind.DOCUMENT not in criteria.what else counted | documents
-    allowed = within & _among(columns.kind, criteria.what)
+    allowed = within & among(columns.kind, criteria.what)
     allowed &= _standing(columns, criteria)
     if criteria.kinds:
-        allowed &= _among(columns.detail, criteria.kinds) & (columns.kind == Kind.FACT)
-    _times(columns, documents, passages, criteria, allowed)
+        allowed &= among(columns.detail, criteria.kinds) & (columns.kind == Kind.FACT)
+    _times(standing, criteria, allowed)
     if criteria.said_before is not None:
-        times = _own_times(columns, documents, passages)
+        times = standing.own_times()
         allowed &= (columns.kind == Kind.FACT) | (times < criteria.said_before)
-    _facets(view, columns, documents, passages, criteria, allowed)
+    _facets(standing, criteria, allowed)
+    if criteria.where is not None:
+        allowed = Conditions(standing, stands, criteria.at).met(criteria.where, allowed)
     return Selected(columns, counted, allowed)
-
-
-def _among(values: npt.NDArray[np.uint8], wanted: Iterable[int]) -> Mask:
-    """Where a column has one of the values."""
-    known = np.zeros(256, np.bool_)
-    known[[int(each) for each in wanted]] = True
-    return known[values]
-
-
-def _of_group(columns: Columns, documents: Mask) -> Mask:
-    """For every entry, whether its group's document is among those given."""
-    has = np.zeros(columns.n, np.bool_)
-    has[columns.group[documents]] = True
-    return has[columns.group]
 
 
 def _standing(columns: Columns, criteria: Criteria) -> Mask:
@@ -114,37 +105,21 @@ def _standing(columns: Columns, criteria: Criteria) -> Mask:
     return held | ~facts
 
 
-def _times(
-    columns: Columns, documents: Mask, passages: Mask, criteria: Criteria, allowed: Mask
-) -> None:
+def _times(standing: Standing, criteria: Criteria, allowed: Mask) -> None:
     """Narrow by the item's own time; a passage has its document's."""
     if criteria.since is None and criteria.until is None:
         return
-    times = _own_times(columns, documents, passages)
+    times = standing.own_times()
     if criteria.since is not None:
         allowed &= times >= criteria.since
     if criteria.until is not None:
         allowed &= times < criteria.until
 
 
-def _own_times(columns: Columns, documents: Mask, passages: Mask) -> npt.NDArray[np.int64]:
-    """When a fact begins to hold and when the rest was said, µs; a passage has its document's."""
-    of_group = np.zeros(columns.n, np.int64)
-    of_group[columns.group[documents]] = columns.valid_from[documents]
-    return np.where(passages, of_group[columns.group], columns.valid_from)
-
-
-def _facets(
-    view: ContainerView,
-    columns: Columns,
-    documents: Mask,
-    passages: Mask,
-    criteria: Criteria,
-    allowed: Mask,
-) -> None:
+def _facets(standing: Standing, criteria: Criteria, allowed: Mask) -> None:
     """Narrow by tags, metadata, scope and source; a passage has its document's as well."""
-    secret = view.log.key(view.id)
-    wanted: list[tuple[int, str]] = []
+    secret = standing.view.log.key(standing.view.id)
+    wanted: list[Term] = []
     wanted += [(entries.TAGS, entries.tag_term(secret, name)) for name in criteria.tags]
     wanted += [
         (entries.METADATA, entries.metadata_term(secret, name, value))
@@ -153,24 +128,7 @@ def _facets(
     wanted += [
         (entries.SCOPE, entries.scope_term(secret, name, value)) for name, value in criteria.scope
     ]
-    for field, term in wanted:
-        allowed &= _holding(view, columns, documents, passages, [(field, term)])
+    for term in wanted:
+        allowed &= standing.holding([term])
     if criteria.sources:
-        terms = [raw.hex() for raw in criteria.sources]
-        fields = (entries.SOURCES, entries.CONVERSATIONS)
-        pairs = [(field, term) for term in terms for field in fields]
-        allowed &= _holding(view, columns, documents, passages, pairs)
-
-
-def _holding(
-    view: ContainerView,
-    columns: Columns,
-    documents: Mask,
-    passages: Mask,
-    terms: Iterable[tuple[int, str]],
-) -> Mask:
-    """Entries that hold any of the terms, themselves or through their document."""
-    own = np.zeros(columns.n, np.bool_)
-    for field, term in terms:
-        own[view.postings(field, term)[0]] = True
-    return own | (passages & _of_group(columns, documents & own))
+        allowed &= standing.holding(entries.source_terms(criteria.sources))

@@ -20,7 +20,9 @@ from rewound.projections.columns import ColumnCache, Columns, ColumnStore
 from rewound.projections.embeddings import Embeddings
 from rewound.projections.fold import Folded, Folder
 from rewound.projections.index import Index
+from rewound.projections.labels import LabelCache
 from rewound.projections.postings import Postings
+from rewound.projections.ranker import Ranker
 from rewound.projections.reader import Snapshot
 from rewound.projections.rows import Table
 from rewound.projections.vectors import VectorStore
@@ -48,6 +50,8 @@ class Handles(NamedTuple):
     positions: Any
     words: Index
     columns: Callable[[ContainerId], Columns]
+    labels: LabelCache
+    ranker: Ranker | None
 
 
 class ViewWriter(Snapshot):
@@ -56,8 +60,9 @@ class ViewWriter(Snapshot):
     def __init__(self, handles: Handles, log: Reader) -> None:
         h = handles
         super().__init__(
-            h.txn, h.tables, h.undos, h.words, log, h.live.sequence, h.positions, h.columns
-        )
+            h.txn, h.tables, h.undos, h.words, log, h.live.sequence, h.positions, h.columns,
+            h.labels, h.ranker,
+        )  # fmt: skip
         self.handles = handles
         self._made: Folder | None = None
 
@@ -109,9 +114,12 @@ class Views:
         map_bytes: int = _MAP_BYTES,
         readonly: bool = False,
         model: str = "",
+        ranker: Ranker | None = None,
     ) -> None:
-        """`model` names the embedder whose vectors are to be kept, if none are kept yet."""
+        """`model` names the embedder whose vectors are to be kept, if none are kept yet; `ranker`
+        orders hits in place of the one that is shipped."""
         self.log = log
+        self.ranker = ranker
         self.environment = Environment(
             path,
             [META],
@@ -121,6 +129,7 @@ class Views:
             readonly=readonly,
         )
         self._caches: dict[str, ColumnCache] = {}
+        self._labels: dict[str, LabelCache] = {}
         if not readonly:
             try:
                 self._drop_if_foreign()
@@ -198,6 +207,7 @@ class Views:
         cache = self._caches.get(name)
         if cache is None or cache.db is not store.db:  # none yet, or of the file before a rewrite
             cache = self._caches[name] = ColumnCache(store)
+        labels = self._labels.setdefault(name, LabelCache())  # a rewrite changes no ordinal
         postings = Postings(db(live.database(WORDS, "postings")))
         contents = db(live.database(WORDS, "contents"))
         vectors = VectorStore(
@@ -212,7 +222,7 @@ class Views:
 
         undos = db(live.database(UNDOS, "undos"))
         positions = db(live.database(UNDOS, "positions"))
-        return Handles(txn, live, tables, undos, positions, index, columns)
+        return Handles(txn, live, tables, undos, positions, index, columns, labels, self.ranker)
 
     @contextmanager
     def reading(self, log: Reader | None = None) -> Iterator[ViewReader]:
@@ -227,8 +237,9 @@ class Views:
 
     def _snapshot(self, h: Handles, log: Reader) -> ViewReader:
         return Snapshot(
-            h.txn, h.tables, h.undos, h.words, log, h.live.sequence, h.positions, h.columns
-        )
+            h.txn, h.tables, h.undos, h.words, log, h.live.sequence, h.positions, h.columns,
+            h.labels, h.ranker,
+        )  # fmt: skip
 
     @contextmanager
     def writing(self, log: Reader | None = None) -> Iterator[ViewWriter]:
@@ -282,6 +293,14 @@ class Views:
     def forget_columns(self) -> None:
         """Let go of cached columns: they are of databases that were replaced."""
         self._caches.clear()
+        self.forget_labels()
+
+    def forget_labels(self) -> None:
+        """Let go of what was read of labels, and of what a snapshot of before still reads."""
+        with self.log.reading() as log:
+            sequence = log.sequence()
+        for cache in [*self._labels.values()]:
+            cache.clear(sequence)
 
     def close(self) -> None:
         self.environment.close()

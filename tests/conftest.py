@@ -4,17 +4,29 @@ REWOUND_SOAK chooses: unset for the quick profile, `short` for minutes, `long` f
 """
 
 import os
+import signal
+import sys
+from collections.abc import Iterator
 
 # Tests that want facts or vectors say so: in all others nothing happens by itself. Set before
 # anything is imported, so that the processes of tests have it too.
 os.environ.setdefault("REWOUND_EMBEDDER", "none")
 os.environ.setdefault("REWOUND_EXTRACTOR", "none")
 os.environ.setdefault("REWOUND_JUDGE", "none")
+# The suite has a process for each core already: more threads of BLAS, which spin while they wait,
+# would only take turns with them. To be set before numpy is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Tests start hundreds of processes: a module is compiled once for all, and for pytest, whose
+# rewriting of asserts is slow, even where whoever runs them keeps no bytecode otherwise.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import lmdb
 import msgspec
 import numpy as np
+import pytest
 from hypothesis import settings
+
+sys.dont_write_bytecode = False
 
 SOAK = os.environ.get("REWOUND_SOAK", "")
 PROFILES = {"": "fast", "short": "soak-short", "long": "soak"}
@@ -27,6 +39,19 @@ settings.register_profile("soak", max_examples=5000, deadline=None, print_blob=T
 if SOAK not in PROFILES:
     raise ValueError(f"REWOUND_SOAK is {SOAK!r}; use short or long, or leave it unset")
 settings.load_profile(PROFILES[SOAK])
+
+
+@pytest.fixture
+def heeding_interrupts() -> Iterator[None]:
+    """Processes started meanwhile heed SIGINT, although a run in the background ignores it.
+
+    A shell starts what goes on in the background with SIGINT ignored, and children inherit that.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def pytest_report_header() -> str:

@@ -142,8 +142,9 @@ UNKNOWN: dict[str, Json] = {
 }
 
 
+@pytest.fixture(scope="module")
 def pair(shop: Shop) -> tuple[Api, Api, str]:
-    """Two containers, and the id of a fact in the second."""
+    """Two containers, and the id of a fact in the second. What is refused changes nothing there."""
     one, other = CorrectingRest(shop), CorrectingRest(shop)
     for each, name in ((one, "Ana"), (other, "Ben")):
         each.add(f"{name} likes tea.")
@@ -169,8 +170,8 @@ def _query(path: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", [*EMPTY, *UNKNOWN])
-def test_r20_nothing_named_is_refused(shop: Shop, name: str) -> None:
-    one, other, theirs = pair(shop)
+def test_r20_nothing_named_is_refused(pair: tuple[Api, Api, str], name: str) -> None:
+    one, other, theirs = pair
     before = everything(one), everything(other)
     body = EMPTY.get(name) or UNKNOWN.get(name) or {}
     body = {"ids": [theirs]} if "ids" in body else body

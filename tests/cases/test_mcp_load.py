@@ -20,6 +20,7 @@ from tests.http.serving import Api, Served, reply_of, serving
 from tests.mcp.driving import Raw, raw, stdio, tool_call
 
 MIB = 1 << 20
+LONG_WORD = "word" * 15 + " "  # of such words a text of 50 KB has few to index
 NO_MODELS = {"REWOUND_EMBEDDER": "none", "REWOUND_EXTRACTOR": "none"}
 RULES = {"REWOUND_EMBEDDER": "none", "REWOUND_EXTRACTOR": "rules"}
 
@@ -178,7 +179,7 @@ def filled(agent: Agent) -> tuple[list[str], str]:
     """Messages of 50 KB until one is refused: the texts that were taken, and the refusal."""
     kept: list[str] = []
     while True:
-        text = f"Filler {len(kept)}: {'word ' * 10_000}."
+        text = f"Filler {len(kept)}: {LONG_WORD * 820}."
         result = agent.ask("add_conversation", {"messages": [{"content": text}]})
         if result["isError"]:
             return kept, result["content"][0]["text"]

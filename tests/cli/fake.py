@@ -125,6 +125,39 @@ FLIP = r.Flip(
     old_text="Nina works at Harbor Foods.",
 )
 
+EXPLANATION = r.Explanation(
+    place=1,
+    of=OLD,
+    nearness=r.Nearness(
+        rank=4, closeness=0.5, words=2.5, share=0.8, meaning=0.3, previous=MSG,
+        previous_share=0.25, previous_meaning=0.125,
+    ),
+    rank=2,
+    score=4.5,
+    logit=0.75,
+    probability=0.679,
+    unit=MSG,
+    further=1,
+    collapsed=1,
+    features=tuple(
+        r.Feature(name=f"feature {number}", value=1.0, weight=0.5, adds=1.0 / number)
+        for number in range(1, 11)
+    ),
+)  # fmt: skip
+RANKING = r.Ranking(
+    ranker="lists", version=1, words_alone=False,
+    understood=r.Understood(
+        when=True, many=False, suggestion=False, assistant=False, first_person=True, months=(5,),
+        years=(2026,), speakers=("nina",),
+    ),
+    entries=1_200, allowed=1_100, found=900, candidates=300, units=250, fit=0.75, best=5.0,
+    slope=0.5,
+)  # fmt: skip
+
+PROFILE_LINE = r.ProfileLine(
+    id=FACT, kind="preference", text="Nina likes tea.", sources=3, tokens=17, since="2026-03-02"
+)
+
 SAMPLES: dict[str, r.Reply] = {
     "Written": WRITTEN,
     "Forgot": FORGOT,
@@ -172,6 +205,30 @@ SAMPLES: dict[str, r.Reply] = {
         moment=THEN,
         filters={"tags": ["work"]},
         notes=("the limit was lowered to 1,000",),
+    ),
+    "Traced": r.Traced(
+        container="default",
+        query="where",
+        limit=3,
+        fate=r.Fate(
+            id=DOC,
+            kind="document",
+            found=False,
+            told="psg_1: it would be hit 7",
+            reason="beyond_limit",
+            place=7,
+            by=FACT,
+        ),
+        moment=THEN,
+        part="psg_1",
+        parts=(
+            r.Fate(id="psg_1", kind="passage", found=True, told="it is hit 1", place=1),
+            r.Fate(id="psg_2", kind="passage", found=False, told="no word", reason="no_word"),
+        ),
+        explanation=EXPLANATION,
+        ranking=RANKING,
+        filters={"tags": ["work"]},
+        notes=("one note",),
     ),
     "Packed": r.Packed(
         container="default",
@@ -315,6 +372,19 @@ SAMPLES: dict[str, r.Reply] = {
         has_more=True,
         moment=NOW,
     ),
+    "Portrait": r.Portrait(
+        container="default",
+        subject="Nina",
+        text="# What is known\n\n## Stable\n- [2026-03-02] Nina likes tea. (" + FACT + ")",
+        tokens=40,
+        budget=1_000,
+        stable=(PROFILE_LINE,),
+        recent=(),
+        buckets={"preferences": (PROFILE_LINE,), "work": ()},
+        left_out=2,
+        moment=NOW,
+        notes=("one note",),
+    ),
     "JobList": r.JobList(
         container="default",
         pending=1,
@@ -374,7 +444,9 @@ ANSWERED_WITH = {
     "Erase": "Erased",
     "Undo": "Undid",
     "Search": "Found",
+    "Explain": "Traced",
     "Context": "Packed",
+    "Profile": "Portrait",
     "List": "Page",
     "Get": "Shown",
     "History": "Versions",

@@ -8,6 +8,7 @@ import pytest
 
 from rewound.http.cli import COMMANDS, main
 from rewound.memory import requests as q
+from rewound.memory.conditions import Where
 from rewound.memory.replies import Finding
 from tests.cli import fake
 from tests.cli.fake import ANSWERED_WITH, SAMPLES, FakeLink, asked, run
@@ -21,11 +22,14 @@ AT_MOMENT: dict[str, Any] = {
     "include_forgotten": True,
     "at_least": 9,
 }
+NEVER_FORGOTTEN = ("--as-of", "@7", "--valid-at", "2026", "--at-least", "9")
+AT_SOME_TIME: dict[str, Any] = {"as_of": "@7", "valid_at": "2026", "at_least": 9}
 WRITE = (*SCOPE, "--key", "k", "--unless-after", "5")
 WRITING: dict[str, Any] = {"scope": FULL_SCOPE, "key": "k", "unless_after": 5}
 FILTER = (
     *("--kind", "fact", "--kind", "episode", "--tag", "a", "--tag", "b", "--source", "guide"),
     *("--meta", "k=v", "--meta", "n:=3", "--since", "2026", "--until", "2027", *SCOPE),
+    *("--where", '{"not": {"field": "metadata.n", "op": "in", "value": [1, "a"]}}'),
 )
 FILTERS = q.Filters(
     kinds=("fact", "episode"),
@@ -34,6 +38,7 @@ FILTERS = q.Filters(
     metadata={"k": "v", "n": 3},
     since="2026",
     until="2027",
+    where=Where(not_=Where(field="metadata.n", op="in", value=[1, "a"])),
     scope=FULL_SCOPE,
 )
 WITH_WHAT = msgspec.structs.replace(FILTERS, what=("fact", "passage"))
@@ -87,6 +92,42 @@ def asking() -> list[Case]:
             ("context", "x", "--budget", "9", *WHAT, *FILTER, *MOMENT),
             q.Context(query="x", budget=9, filters=WITH_WHAT, **AT_MOMENT),
         ),
+        (("profile",), q.Profile()),
+        (
+            (
+                "profile",
+                "--budget",
+                "9",
+                "--days",
+                "3",
+                "--subject",
+                "Nina",
+                "--no-buckets",
+                *FILTER,
+                *NEVER_FORGOTTEN,
+            ),
+            q.Profile(
+                budget=9, days=3, subject="Nina", buckets={}, filters=FILTERS, **AT_SOME_TIME
+            ),
+        ),
+        (
+            (
+                "profile",
+                "--bucket",
+                "food=cooking and food",
+                "--bucket",
+                "work",
+                "--bucket",
+                "trips= #trip",
+            ),
+            q.Profile(
+                buckets={
+                    "food": q.Bucket(query="cooking and food"),
+                    "work": q.Bucket(),
+                    "trips": q.Bucket(tags=("trip",)),
+                }
+            ),
+        ),
         (
             ("list", "--what", "message", "--limit", "3", "--cursor", "c", *FILTER, *MOMENT),
             q.List(what="message", limit=3, cursor="c", filters=FILTERS, **AT_MOMENT),
@@ -107,6 +148,37 @@ def asking() -> list[Case]:
             q.Graph(entity="Nina", to="Orbit", depth=3, limit=9, scope=FULL_SCOPE, **AT_MOMENT),
         ),
         (("containers", "--limit", "3", "--cursor", "c"), q.Containers(limit=3, cursor="c")),
+    ]
+
+
+def explaining() -> list[Case]:
+    return [
+        (("search", "x", "--limit", "3", "--explain"), q.Search(query="x", limit=3, explain=True)),
+        (
+            (
+                "explain",
+                "x",
+                "--id",
+                "f",
+                "--limit",
+                "3",
+                "--threshold",
+                "0.5",
+                "--include-superseded",
+                *WHAT,
+                *FILTER,
+                *MOMENT,
+            ),
+            q.Explain(
+                query="x",
+                id="f",
+                limit=3,
+                threshold=0.5,
+                include_superseded=True,
+                filters=WITH_WHAT,
+                **AT_MOMENT,
+            ),
+        ),
     ]
 
 
@@ -204,7 +276,7 @@ def the_rest() -> list[Case]:
 
 
 def cases() -> list[Case]:
-    return [*putting_in(), *asking(), *correcting(), *judging(), *the_rest()]
+    return [*putting_in(), *asking(), *explaining(), *correcting(), *judging(), *the_rest()]
 
 
 @pytest.mark.parametrize(("args", "request_"), cases(), ids=named)
@@ -234,7 +306,7 @@ def test_a_person_is_told_something(args: tuple[str, ...], request_: q.Request) 
 
 
 def test_every_command_that_asks_something_is_among_the_cases() -> None:
-    elsewhere = {"ingest", "import", "config", "own", "mcp", "serve"}
+    elsewhere = {"ingest", "import", "config", "eval", "own", "mcp", "serve"}
     assert {args[0] for args, _ in cases()} == set(COMMANDS) - elsewhere
 
 

@@ -21,25 +21,30 @@ from rewound.http.cli_errors import EXITS
 from rewound.http.config import Settings, load
 from rewound.llm.attribute_table import parse
 from rewound.memory import replies as r
+from rewound.memory.evaluating import Evaluated
 from tests.cli.fake import ANSWERED_WITH
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "cli.md").read_text(encoding="utf-8")
 CONFIGURATION = (DOCS / "configuration.md").read_text(encoding="utf-8")
 
-OWN_REPLIES = (Ingested, Imported, Configuration, Owning)
+OWN_REPLIES = (Ingested, Imported, Configuration, Owning, Evaluated)
 REPLIES: dict[str, type[msgspec.Struct]] = {
     reply.__name__: reply
     for reply in (*get_args(r.AnyReply), *OWN_REPLIES)
     if reply is not r.Failure
 }
-SAID = {"ingest": "Ingested", "import": "Imported", "config": "Configuration", "own": "Owning"}
+SAID = {
+    "ingest": "Ingested", "import": "Imported", "config": "Configuration", "own": "Owning",
+    "eval": "Evaluated",
+}  # fmt: skip
 SILENT = {"serve", "mcp"}
 """They answer others."""
 ASKS = {
     "remember": "Remember", "update": "Update", "search": "Search", "context": "Context",
     "list": "List", "show": "Get", "why": "Why", "history": "History", "timeline": "Timeline",
-    "graph": "Graph", "containers": "Containers", "review": "Reviews", "label": "Label",
+    "profile": "Profile", "graph": "Graph", "containers": "Containers", "review": "Reviews",
+    "label": "Label", "explain": "Explain",
     "fit": "Fit", "rejudge": "Rejudge",
     "forget": "Forget", "restore": "Restore", "erase": "Erase", "undo": "Undo", "log": "Events",
     "diff": "Diff", "replay": "Replay", "verify": "Verify", "seal": "Seal", "rebuild": "Rebuild",
@@ -250,10 +255,18 @@ def test_the_example_of_own_attributes_can_be_read() -> None:
     assert [row.attribute for row in parse(example)] == ["parking spot", "height"]
 
 
+def _when_embedded(block: str) -> str:
+    """A look at what is similar is stale once vectors have come: a person reads meanwhile."""
+    return f"rewound jobs --wait > /dev/null\n{block}" if "--similar" in block else block
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_the_examples_run(tmp_path: Path) -> None:
-    """All of the page, in order and in one shell."""
+    """All of the page, in order and in one shell, beside an owner whose models are loaded once.
+
+    It ends when the page's own `rewound own` takes the store.
+    """
     (tmp_path / "bin").mkdir()
     command = tmp_path / "bin/rewound"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m rewound.http "$@"\n')
@@ -264,11 +277,15 @@ def test_the_examples_run(tmp_path: Path) -> None:
     env |= {"PATH": f"{tmp_path / 'bin'}:{env['PATH']}", "HOME": str(tmp_path)}
     env["XDG_CONFIG_HOME"] = str(tmp_path)
     script = "set -e\n" + "".join(
-        f"echo '+ {n}' >&2\n{b}" for n, b in enumerate(blocks(PAGE, "sh"))
+        f"echo '+ {n}' >&2\n{_when_embedded(b)}" for n, b in enumerate(blocks(PAGE, "sh"))
     )
-    done = subprocess.run(
-        ["bash", "-c", script], cwd=work, env=env, capture_output=True, text=True, timeout=280
-    )
+    own: list[str | Path] = [command, "own", "--data", work / "store"]
+    with subprocess.Popen(own, env=env, stdout=subprocess.PIPE, text=True) as owner:
+        assert owner.stdout is not None and "holding the store" in owner.stdout.readline()
+        done = subprocess.run(
+            ["bash", "-c", script], cwd=work, env=env, capture_output=True, text=True, timeout=280
+        )
+        owner.terminate()
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "error" not in done.stderr
 

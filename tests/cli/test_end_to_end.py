@@ -591,6 +591,7 @@ def owner(data: Path) -> Iterator["subprocess.Popen[str]"]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.usefixtures("heeding_interrupts")
 def test_an_owner_serves_others_until_it_is_stopped(
     cli: Cli, data: Path, owner: "subprocess.Popen[str]", how: signal.Signals
 ) -> None:
@@ -618,6 +619,7 @@ def test_a_second_owner_takes_over(cli: Cli, data: Path, owner: "subprocess.Pope
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("heeding_interrupts")
 def test_following_the_log_of_a_store_in_use(cli: Cli, data: Path) -> None:
     cli("remember", "one")
     with spawn(data, "log", "--follow", "--json", "--type", "fact remembered") as follower:
@@ -656,5 +658,5 @@ def test_every_command_was_run_here() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     run = set(re.findall(r'(?:cli\(|told\(cli, |spawn\(data, |\(\()"([a-z-]+)"', text))
     run |= set(re.findall(r'\("([a-z-]+)",\)', text))
-    elsewhere = {"show", "history", "serve", "mcp"}
+    elsewhere = {"show", "history", "eval", "explain", "profile", "serve", "mcp"}
     assert set(COMMANDS) - run <= elsewhere, set(COMMANDS) - run

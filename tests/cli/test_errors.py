@@ -88,6 +88,10 @@ def test_with_json_the_error_is_an_object_on_stderr() -> None:
         (("search", "x", "--meta", "novalue"), "is not K=V", "metadata"),
         (("search", "x", "--meta", "=v"), "is not K=V", "metadata"),
         (("search", "x", "--meta", "n:={"), "is no JSON", "metadata"),
+        (("search", "x", "--where", "{"), "is no JSON", "where"),
+        (("search", "x", "--where", "[]"), "must be an object such as", "filters.where"),
+        (("list", "--where", '{"and":[]}'), "give at least one", "filters.where.and"),
+        (("forget", "--where", "{}"), "is empty", "filters.where"),
         (("serach", "x"), "did you mean search or", None),
         (("frob",), "there is no command 'frob'", None),
         (("forget",), "nothing named", None),
@@ -242,6 +246,7 @@ def unread(pipe: int) -> int:
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
+@pytest.mark.usefixtures("heeding_interrupts")
 def test_ctrl_c_while_waiting_for_input() -> None:
     running = process("remember", "-", stdin=subprocess.PIPE)
     assert running.stdin is not None

@@ -150,6 +150,8 @@ def fitting(kind: inspect.Type) -> set[str]:
             return {"bool"}
         case inspect.IntType():
             return {"int"}
+        case inspect.FloatType():
+            return {"int", "float"}
         case inspect.StrType():
             return {"str"}
         case inspect.DictType():

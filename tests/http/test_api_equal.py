@@ -146,6 +146,8 @@ QUESTIONS = [
     search("where does Nina work", valid_at="2026-04-01"),
     search("Nina work", include_superseded=True),
     search("Omar", include_forgotten=True),
+    search("where does Nina work", explain=True),
+    search("where does Nina work", explain=True, as_of="@2", include_superseded=True),
     *(listing(what) for what in ("fact", "document", "message", "passage")),
     listing("fact", as_of="@2"),
     listing("fact", include_superseded=True),
@@ -186,6 +188,41 @@ QUESTIONS = [
     Question(
         lambda m: m.reviews(limit=100), ("review", "--limit", "100"), "/v1/reviews", {"limit": 100}
     ),
+    Question(lambda m: m.profile(), ("profile",), "/v1/profile", {}),
+    Question(
+        lambda m: m.profile(
+            budget=300,
+            days=900,
+            subject="Nina",
+            as_of="@6",
+            buckets={"tea": {"query": "tea"}, "drinks": {"tags": ["drinks"]}, "work": {}},
+        ),
+        (
+            "profile",
+            "--budget",
+            "300",
+            "--days",
+            "900",
+            "--subject",
+            "Nina",
+            "--as-of",
+            "@6",
+            "--bucket",
+            "tea=tea",
+            "--bucket",
+            "drinks=#drinks",
+            "--bucket",
+            "work",
+        ),
+        "/v1/profile",
+        {
+            "budget": 300,
+            "days": 900,
+            "subject": "Nina",
+            "as_of": "@6",
+            "buckets": '{"tea": {"query": "tea"}, "drinks": {"tags": ["drinks"]}, "work": {}}',
+        },
+    ),
     Question(
         lambda m: m.timeline("Nina"), ("timeline", "Nina"), "/v1/timeline", {"subject": "Nina"}
     ),
@@ -220,6 +257,9 @@ def test_items_and_their_lives_are_told_alike(doors: Doors) -> None:
             life = doors.library(doors.memory.history(view.id))
             assert doors.cli("history", view.id) == life
             assert doors.rest(f"/v1/items/{view.id}/history") == life
+            fate = doors.library(doors.memory.explain("Nina in May", id=view.id))
+            assert doors.cli("explain", "Nina in May", "--id", view.id, "--limit", "10") == fate
+            assert doors.rest("/v1/explain", query="Nina in May", id=view.id) == fate
             if what == "fact":
                 why = doors.library(doors.memory.why(view.id))
                 assert doors.cli("why", view.id) == why

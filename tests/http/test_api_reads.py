@@ -694,6 +694,7 @@ ROUTES = {
     "/v1/events": "get",
     "/v1/events/{id}/undo": "post",
     "/v1/events/{id}/forget": "post",
+    "/v1/profile": "get",
     "/v1/timeline": "get",
     "/v1/graph": "get",
     "/v1/reviews": "get",
@@ -714,6 +715,7 @@ ROUTES = {
     "/v1/accept-clock": "post",
     "/v4/memories": "post",
     "/v4/search": "post",
+    "/v4/profile": "post",
     "/health": "get",
 }
 

@@ -51,7 +51,7 @@ def test_it_is_told_while_reads_hold_every_thread() -> None:
         await asyncio.sleep(0)
         with pytest.raises(Problem):
             await desk.read(q.List())
-        probe = await asyncio.wait_for(Prober(desk).probe(), 60)
+        probe = await asyncio.wait_for(Prober(desk, 60.0).probe(), 60)
         assert health_of(probe, desk, told=False).status == "ok"
         store.go.set()
         await asyncio.gather(*reads, return_exceptions=True)
@@ -64,7 +64,7 @@ def test_those_who_ask_at_once_share_a_look() -> None:
     async def run() -> None:
         store = Store(held=q.Stats)
         desk = Desk(store, Limits())
-        prober = Prober(desk)
+        prober = Prober(desk, 60.0)
         asking = [asyncio.create_task(prober.probe()) for _ in range(20)]
         await asyncio.sleep(0)
         asking[0].cancel()  # whoever leaves takes nothing from the others

@@ -39,6 +39,7 @@ def kept(data: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.usefixtures("heeding_interrupts")
 def test_it_says_where_answers_and_ends_when_told(tmp_path: Path, number: signal.Signals) -> None:
     with Served(tmp_path) as served, served.client() as client:
         assert f"http://127.0.0.1:{served.port()}" in served.printed

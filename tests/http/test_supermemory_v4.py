@@ -15,9 +15,10 @@ from rewound.http.app import SERVED, application
 from rewound.http.gatekeeping import doorstep
 from rewound.http.limits import Limits
 from rewound.http.problems import Problem
-from rewound.http.supermemory_filters import equalities
+from rewound.http.supermemory_filters import conditions
 from rewound.http.supermemory_hits import similarity
 from rewound.memory import requests as q
+from rewound.memory.conditions import Where
 from rewound.memory.foreign_ids import kind_of_id, made_at, uuid_of
 from rewound.memory.link import Link
 from rewound.memory.replies import Page, Shown
@@ -195,53 +196,129 @@ def test_what_changes_nothing_is_taken(link: Link) -> None:
 # --- filters
 
 
+def eq(key: str, *values: Any, **more: Any) -> Where:
+    return Where(field=f"metadata.{key}", op="in", value=values, **more)
+
+
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [
-        (None, {}),
-        ({}, {}),
-        ({"AND": []}, {}),
-        ({"AND": [{"key": "a", "value": "x"}, {"key": "b", "value": True}]}, {"a": "x", "b": True}),
-        ({"OR": [{"key": "a", "value": "x", "negate": False}]}, {"a": "x"}),
-        ({"AND": [{"AND": [{"key": "a", "value": "x"}]}]}, {"a": "x"}),
-        ({"AND": [{"key": "n", "value": "3", "filterType": "numeric"}]}, {"n": 3}),
-        ({"AND": [{"key": "n", "value": "3.5", "filterType": "numeric"}]}, {"n": 3.5}),
-        ({"AND": [{"key": "n", "value": "3"}]}, {"n": "3"}),
-        ({"key": "a", "value": "x"}, {"a": "x"}),
-        ({"AND": [{"key": "a", "value": "x"}, {"key": "a", "value": "x"}]}, {"a": "x"}),
-        ({"AND": [{"key": "a", "value": "x"}, {"key": "a", "value": "y"}]}, None),
+        (None, None),
+        ({}, None),
+        ("", None),
+        ({"AND": []}, None),
+        (
+            {"AND": [{"key": "a", "value": "x"}, {"key": "b", "value": True}]},
+            Where(and_=(eq("a", "x"), eq("b", True))),
+        ),
+        ({"OR": [{"key": "a", "value": "x", "negate": False}]}, Where(or_=(eq("a", "x"),))),
+        (
+            {"AND": [{"key": "a", "value": "x"}], "OR": [{"key": "b", "value": "y"}]},
+            Where(and_=(Where(and_=(eq("a", "x"),)), Where(or_=(eq("b", "y"),)))),
+        ),
+        ('{"key": "a", "value": "x"}', eq("a", "x")),
+        ({"key": "n", "value": "3"}, eq("n", "3", 3)),
+        ({"key": "n", "value": "3.50"}, eq("n", "3.50")),
+        ({"key": "n", "value": "true"}, eq("n", "true", True)),
+        ({"key": "a", "value": "x", "negate": "true"}, Where(not_=eq("a", "x"))),
+        ({"key": "a", "value": "x", "negate": "false"}, eq("a", "x")),
+        ({"key": "a", "value": "x", "ignoreCase": True}, eq("a", "x", ignore_case=True)),
+        (
+            {"key": "n", "value": "3.5", "filterType": "numeric", "numericOperator": "<="},
+            Where(field="metadata.n", op="lte", value=3.5),
+        ),
+        (
+            {"key": "n", "value": 3, "filterType": "numeric"},
+            Where(field="metadata.n", op="eq", value=3),
+        ),
+        (
+            {"key": "a", "value": "x", "filterType": "string_contains", "ignoreCase": "true"},
+            Where(field="metadata.a", op="contains", value="x", ignore_case=True),
+        ),
+        (
+            {"key": "a", "value": "x", "filterType": "array_contains"},
+            Where(field="metadata.a", op="array_contains", value="x"),
+        ),
+        (
+            {"key": "a", "value": "3", "filterType": "array_contains", "negate": True},
+            Where(
+                not_=Where(
+                    or_=(
+                        Where(field="metadata.a", op="array_contains", value="3"),
+                        Where(field="metadata.a", op="array_contains", value=3),
+                    )
+                )
+            ),
+        ),
     ],
 )
-def test_equalities_joined_by_and_are_ours(filters: Any, expected: Any) -> None:
-    assert equalities(filters) == expected
+def test_the_whole_grammar_becomes_a_tree_of_ours(filters: Any, expected: Where | None) -> None:
+    assert conditions(filters) == expected
+
+
+def deep(levels: int) -> dict[str, Any]:
+    node: dict[str, Any] = {"key": "a", "value": "x"}
+    for _ in range(levels):
+        node = {"AND": [node]}
+    return node
 
 
 @pytest.mark.parametrize(
     ("filters", "place"),
     [
-        ({"OR": [{"key": "a", "value": "x"}, {"key": "b", "value": "x"}]}, "filters.OR"),
-        ({"AND": [{"key": "a", "value": "x", "negate": True}]}, "filters.AND[0].negate"),
-        ({"AND": [{"key": "a", "value": "x", "ignoreCase": True}]}, "filters.AND[0].ignoreCase"),
+        ({"AND": [{"key": "a", "value": "x", "negate": 3}]}, "filters.AND[0].negate"),
+        ({"AND": [{"key": "a", "value": "x", "ignoreCase": "no"}]}, "filters.AND[0].ignoreCase"),
         (
-            {"AND": [{"key": "a", "value": "x", "filterType": "array_contains"}]},
+            {"AND": [{"key": "a", "value": "x", "filterType": "magic"}]},
             "filters.AND[0].filterType",
         ),
         (
-            {"AND": [{"key": "a", "value": "1", "filterType": "numeric", "numericOperator": ">"}]},
+            {"AND": [{"key": "a", "value": "1", "filterType": "numeric", "numericOperator": "!="}]},
             "filters.AND[0].numericOperator",
         ),
         ({"AND": [{"key": "a", "value": "x", "filterType": "numeric"}]}, "filters.AND[0].value"),
+        ({"AND": [{"key": "a", "value": True, "filterType": "numeric"}]}, "filters.AND[0].value"),
+        (
+            {"OR": [{"key": "a", "value": "", "filterType": "string_contains"}]},
+            "filters.OR[0].value",
+        ),
         ({"AND": [{"key": "a"}]}, "filters.AND[0]"),
+        ({"AND": [{"key": " ", "value": "x"}]}, "filters.AND[0].key"),
+        ({"AND": [{"OR": []}]}, "filters.AND[0].OR"),
+        ({"OR": []}, "filters.OR"),
+        ({"OR": [{}]}, "filters.OR[0]"),
         ({"AND": ["a"]}, "filters.AND[0]"),
         ({"AND": {"key": "a", "value": "x"}}, "filters"),
         ({"XOR": []}, "filters"),
         ({"AND": [{"key": "a", "value": "x", "boost": 2}]}, "filters.AND[0]"),
+        ("no JSON", "filters"),
+        ("[]", "filters"),
+        (deep(20), "filters"),
+        (deep(500), "filters"),
+        ({"OR": [{"key": "a", "value": "x"}] * 1_001}, "filters"),
+        ({"key": "a", "value": "9" * 30, "filterType": "numeric"}, "filters"),
     ],
 )
 def test_other_filters_are_refused_by_their_place(filters: Any, place: str) -> None:
     with pytest.raises(Problem) as caught:
-        equalities(filters)
+        conditions(filters)
     assert (caught.value.code, caught.value.field) == ("invalid_input", place)
+    assert "filters" in caught.value.message and "where" not in caught.value.message
+
+
+def test_filters_narrow_what_a_search_finds(link: Link) -> None:
+    old = {"key": "year", "value": "2020", "filterType": "numeric", "numericOperator": "<"}
+    asked = [{"OR": [old, {"key": "topic", "value": "sea"}]}, {"AND": [{**old, "negate": True}]}]
+    answers = posted(
+        link,
+        add("A fig of old.", metadata={"year": 1999}),
+        add("A fig of the sea.", metadata={"topic": "sea", "year": 2021}),
+        add("A fig of nowhere."),
+        *(search("fig", filters=filters) for filters in (*asked, json.dumps(asked[0]))),
+    )
+    found = [{each["memory"] for each in body["results"]} for _, body in answers[3:]]
+    both = {"A fig of old.", "A fig of the sea."}
+    assert found == [both, {"A fig of the sea.", "A fig of nowhere."}, both]
 
 
 # --- small things

@@ -81,6 +81,9 @@ def live(driver: Driver, name: str, seed: int, steps: int = 40) -> None:
             tell(q.Undo(id=chance.choice(events), cascade=True, **it))
 
 
+_OWN = {"work": q.Bucket(), "orbit": q.Bucket(query="Orbit"), "facts": q.Bucket(kinds=("fact",))}
+
+
 def asked(name: str, as_of: str | None = None) -> list[q.Read]:
     """Timelines and graphs that between them say all that those facts hold."""
     it: dict[str, Any] = {"container": name, "as_of": as_of}
@@ -99,5 +102,7 @@ def asked(name: str, as_of: str | None = None) -> list[q.Read]:
         q.Graph(entity="Rome", to="Ann Berg", **it),
         q.Graph(entity="31", to="Rome", **it),
         q.Graph(entity="Berg", **it),
+        q.Profile(**it),
+        q.Profile(budget=150, days=400, subject="Nina", buckets=_OWN, **it),
     ]
     return reads

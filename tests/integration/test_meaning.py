@@ -123,18 +123,18 @@ def test_a_filter_is_kept_to_by_meaning_too(store: Bench) -> None:
     store.embed()
     found = store.search(PARAPHRASE, filters=q.Filters(tags=("farm",))).hits
     assert [hit.id for hit in found] == [tagged.items[0].id]
-    whole = {hit.id: hit.score for hit in store.search(PARAPHRASE).hits}
-    assert found[0].score == whole[found[0].id]
+    whole = {hit.id: hit.signals for hit in store.search(PARAPHRASE).hits}
+    assert found[0].signals == whole[found[0].id]
 
 
-def test_asking_for_titles_changes_no_score_of_a_fact(store: Bench) -> None:
+def test_asking_for_titles_changes_no_signal_of_a_fact(store: Bench) -> None:
     (fact, *_) = store.remember("Debian is the system of the server.", *OTHERS[1:])
     store.ask(q.Ingest(documents=(q.NewDocument(text="Words.", title="Debian"),)))
     store.embed()
     narrow = store.search("Debian", filters=q.Filters(what=("fact",))).hits
     wide = store.search("Debian", filters=q.Filters(what=("fact", "document"))).hits
-    scores = [next(hit.score for hit in hits if hit.id == fact) for hits in (narrow, wide)]
-    assert scores[0] == scores[1]
+    signals = [next(hit.signals for hit in hits if hit.id == fact) for hits in (narrow, wide)]
+    assert signals[0] == signals[1]
 
 
 def test_a_question_lends_its_meaning_to_the_answer(made: Bench) -> None:

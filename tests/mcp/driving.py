@@ -21,12 +21,15 @@ T = TypeVar("T")
 Talk = Callable[[Client], Awaitable[T]]
 
 CALLS: dict[str, dict[str, Any]] = {
+    "profile": {},
     "remember": {"text": "Ann Berg lives in Oslo.", "tags": ["home"]},
     "add_conversation": {"messages": [{"content": "I moved to Rome.", "name": "Bob"}]},
     "search": {"query": "Ann"},
     "context": {"query": "where does Ann live"},
     "list": {},
     "history": {},
+    "why": {},
+    "timeline": {"subject": "Ann Berg"},
     "forget": {"reason": "asked to"},
     "restore": {},
     "undo": {},
@@ -80,9 +83,9 @@ async def call_each(client: Client) -> dict[str, types.CallToolResult]:
 
 
 def _ids(name: str, results: dict[str, types.CallToolResult]) -> dict[str, Any]:
-    if name in ("history", "forget", "restore"):
+    if name in ("history", "why", "forget", "restore"):
         fact = results["remember"].structured_content["items"][0]["id"]
-        return {"id": fact} if name == "history" else {"ids": [fact]}
+        return {"id": fact} if name in ("history", "why") else {"ids": [fact]}
     if name == "undo":
         return {"id": results["add_conversation"].structured_content["items"][0]["event"]}
     return {}

@@ -26,7 +26,7 @@ from tests.property.meanings import NO_WORDS, ranked
 from tests.property.ruled import OVERLAY
 from tests.property.words import NAMES, canaries, own_bodies, owners, withheld
 
-FORGOTTEN_BY = re.compile(rb'("state":"forgotten"),"by":"ev_[0-9a-z]{26}"')
+FORGOTTEN_BY = re.compile(rb'("(?:state|reason)":"forgotten"),"by":"ev_[0-9a-z]{26}"')
 """The copy of law 2 forgets by events of its own."""
 
 SOME = 12
@@ -81,10 +81,15 @@ def battery(name: str, dump: Dump, as_of: str | None = None) -> list[requests.Re
     asked += [requests.List(container=name, what=what, as_of=as_of) for what in WHATS]
     asked.append(requests.List(container=name, as_of=as_of, include_superseded=True))
     asked.append(requests.Timeline(container=name, subject=NAMES[0], as_of=as_of))
+    asked.append(requests.Profile(container=name, budget=2_000, days=1_000, as_of=as_of))
     asked.append(requests.Graph(container=name, entity=NAMES[1], depth=2, as_of=as_of))
     items = [item for table in ("facts", "documents", "messages") for item in dump[table]]
     asked += [requests.Get(container=name, id=item, as_of=as_of) for item in items[:SOME]]
     asked += explanations(name, dump, as_of)
+    asked.append(requests.Search(container=name, query=first, as_of=as_of, explain=True))
+    asked += [
+        requests.Explain(container=name, query=first, id=item, as_of=as_of) for item in items[:SOME]
+    ]
     asked.append(requests.Reviews(container=name, as_of=as_of))
     return asked
 

@@ -34,6 +34,7 @@ class Two:
         pages = [handle.list(what, include_superseded=True) for what in KINDS]
         replies: list[Any] = [*pages, handle.events(limit=1000), handle.jobs(), handle.diff("@1")]
         replies += [handle.search(query, include_forgotten=True) for query in ("Bob", "Ann")]
+        replies.append(handle.search("Bob likes", explain=True))
         replies += [handle.context("Bob likes"), handle.stats().info, handle.reviews()]
         replies += [handle.timeline("Bob"), handle.graph("Bob", depth=2)]
         return msgspec.json.encode(replies)

@@ -15,18 +15,30 @@ import random, sys
 from rewound.memory import Memory
 
 memory, rng = Memory(sys.argv[1]), random.Random(7)
+count, times = int(sys.argv[2]), int(sys.argv[3])
 for number in range(200):
-    words = " ".join(f"{rng.getrandbits(32):x}" for _ in range(20_000))
+    words = " ".join(f"{rng.getrandbits(32):x}" * times for _ in range(count))
     written = memory.ingest(f"Number {number}. {words}", id=str(number), key=str(number))
     print(number, written.position, flush=True)
 """
 
 
+_MANY_SHORT, _FEW_LONG = ("20000", "1"), ("20", "1000")
+"""Words of a document, and how often a word repeats itself: many words fill the views first, long
+ones the log, of which the views keep only the beginning."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("point", [failpoints.LOG.before_grow, failpoints.VIEWS.before_grow])
-def test_ended_before_growing(tmp_path: Path, point: str) -> None:
+@pytest.mark.parametrize(
+    ("point", "words"),
+    [
+        pytest.param(failpoints.LOG.before_grow, _FEW_LONG, id=failpoints.LOG.before_grow),
+        pytest.param(failpoints.VIEWS.before_grow, _MANY_SHORT, id=failpoints.VIEWS.before_grow),
+    ],
+)
+def test_ended_before_growing(tmp_path: Path, point: str, words: tuple[str, str]) -> None:
     killed = subprocess.run(
-        [sys.executable, "-c", _WRITER, str(tmp_path / "store")],
+        [sys.executable, "-c", _WRITER, str(tmp_path / "store"), *words],
         env=os.environ | {failpoints.VARIABLE: point},
         capture_output=True,
         text=True,

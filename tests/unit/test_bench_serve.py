@@ -10,11 +10,19 @@ import pytest
 ROOT = Path(__file__).parents[2]
 WAIT_S = 110
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.soak]
 
 
-def printed(module: str, *args: str) -> str:
-    words = [sys.executable, "-m", f"eval.{module}", *args]
+ONCE = """
+from eval import bench_serve
+bench_serve.STARTS = bench_serve.SLICES = 1  # what is repeated is repeated for its figures alone
+bench_serve.main()
+"""
+
+
+def printed(*words: str) -> str:
+    """What a program in Python says that has these words, with no complaint."""
+    words = (sys.executable, *words)
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=WAIT_S)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -22,7 +30,7 @@ def printed(module: str, *args: str) -> str:
 
 def test_each_door_is_measured_against_its_baseline() -> None:
     small = ("--facts", "200", "--large", "0", "--clients", "1,2", "--seconds", "0.2")
-    told = printed("bench_serve", *small)
+    told = printed("-c", ONCE, *small)
     for door in ("library", "socket", "REST"):
         for what in ("search", "write"):
             for count in ("1 client ", "2 clients"):
@@ -35,7 +43,7 @@ def test_each_door_is_measured_against_its_baseline() -> None:
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="cProfile takes one thread alone there")
 @pytest.mark.parametrize("what", ["search", "write"])
 def test_a_profile_tells_the_time_of_our_folders(what: str) -> None:
-    told = printed("profile", "--what", what, "--facts", "200", "--calls", "20")
+    told = printed("-m", "eval.profile", "--what", what, "--facts", "200", "--calls", "20")
     assert f"{what} over REST, 200 facts, 20 calls" in told
     for group in ("http", "memory", "projections", "eventlog", "lmdb", "msgspec"):
         assert re.search(rf"^{group} .*\d\.\d", told, re.M), told

@@ -44,6 +44,9 @@ VALUES: dict[str, st.SearchStrategy[int]] = {
     "detail": U1,
     "vector": st.integers(0, 2**32 - 1),
     "before": st.integers(0, 2**32 - 1),
+    "source": st.integers(0, 2**32 - 1),
+    "traits": U1,
+    "support": U1,
 }
 ENTRIES = st.builds(Entry, item=st.binary(min_size=16, max_size=16), **VALUES)
 PATCHES = st.sampled_from(sorted(VALUES)).flatmap(
@@ -200,7 +203,7 @@ def put(env: lmdb.Environment, store: ColumnStore, stamp: int, *new: Entry) -> i
 def test_the_names_agree() -> None:
     assert ENTRY.names == Entry._fields
     assert [field.name for field in fields(Columns)][0:2] == ["n", "stamp"]
-    assert {field.name for field in fields(Columns)} == {"n", "stamp", *Entry._fields}
+    assert {field.name for field in fields(Columns)} == {"n", "stamp", "memo", *Entry._fields}
 
 
 def test_ids_keep_their_zeros() -> None:

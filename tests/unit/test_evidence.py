@@ -36,12 +36,31 @@ ENDS = [
     ("Ticket PAY-1 is open", "Ticket PAY-1 was closed"),
     ("Mia gets 3 euros a week", "Mia gets 4 euros a week"),
     ("Tom and Ann led the tour", "Ann led the tour with Bea, not Tom"),
+    ("Ines has published twelve papers on moss", "Ines has never published any papers on moss"),
+    ("Ines works as a mining engineer", "Ines does not work in mining"),
+    ("Ines has an interest in moss and ferns", "Ines has no interest in moss"),
+    ("Ines speaks three languages: Welsh and two more", "Ines only speaks Welsh"),
+    ("Ines plays the oboe in a band", "Otto plays the oboe in a band, while Ines does not"),
+    ("Ines has seen ten glaciers", "Otto has seen ten glaciers, whereas Ines has never seen one"),
+    ("I'm in the 12345 zip code", "I'm in the 54321 zip code"),
 ]
 NEVER = [
     ("Nina lives in Rome", "Nina's sister lives in Oslo"),
     ("Nina lives in Rome", "Nina plans to move to Oslo"),
     ("Nina has a brother in Ghent", "Nina has a brother in Lyon"),
     ("The user speaks French", "The user speaks Danish"),
+    ("Ines has published a paper on moss", "Otto has never published any papers on moss"),
+    ("The users table has a unique index", "The phones table has no unique index"),
+    ("I am in my forties", "I am still getting used to being in my forties"),
+    ("Ines follows her dream", "Ines won't give up on her dream"),
+    ("I paid $200 to attend", "I sold my previous one for $200"),
+    ("I'm not entirely sure about the prices", "I'm not entirely sure what I am doing"),
+    ("I got rid of the old lamp", "I cleared the attic and got rid of the old lamp"),
+    ("Ines is up for it", "Ines hasn't"),
+    ("I tried two of them", "I actually tried that one"),
+    ("My budget is $300", "My budget is $400"),
+    ("The meeting is at 2 pm", "The meeting with Otto is at 10 am"),
+    ("My favorite cake is this lemon tart", "My favorite cake is delicious"),
     ("The red helmet costs 40 euros", "The blue helmet costs 55 euros"),
     ("Use the blue valve for the boiler.", "Do not forget to open the blue valve for the boiler."),
     ("Use the blue valve for the boiler.", "The notary is never late."),
@@ -146,3 +165,26 @@ def test_a_statement_does_not_end_itself(text: str) -> None:
     found = seen(text, text)
     assert "conflict" not in found
     assert "frame_conflict" not in found
+
+
+def test_a_limit_that_only_one_has_leaves_both_standing() -> None:
+    old, new = "I wake up at 7:30 AM", "I wake up at 6:00 AM"
+    assert seen(old, new)[MAY_END]
+    fridays = "On Fridays, I like a head start, so I wake up at 6:00 AM."
+    found = seen(old, new, fridays)
+    assert found["limits_differ"]
+    assert MAY_END not in found
+    assert seen(old, new, "Every day now, I wake up at 6:00 AM.")[MAY_END]
+
+
+def test_a_class_that_moves_to_another_day_is_no_difference_of_limits() -> None:
+    assert "limits_differ" not in seen("Yoga is every Tuesday", "Yoga is every Thursday")
+    assert "limits_differ" not in seen("Rent is 900 euros", "Rent is 950 euros a month")
+    assert seen("The room is $90 per night", "The room is $400 per week")["limits_differ"]
+
+
+def test_what_vectors_tell_is_evidence_only_where_there_are_some() -> None:
+    bare = pair("A dog runs", "A dog sleeps")
+    assert not {"against", "has_against"} & evidence(bare).keys()
+    found = evidence(bare._replace(against=700))
+    assert (found["against"], found["has_against"]) == (700, 1000)

@@ -28,6 +28,13 @@ ANSWERS: dict[type[q.Request], r.Reply] = {
     q.Erase: r.Erased(container="c", position=3, event=None, items=(), bodies=0),
     q.Undo: r.Undid(container="c", position=3, event=None, dropped=()),
     q.Search: r.Found(container="c", query="", hits=(), moment=NOW),
+    q.Explain: r.Traced(
+        container="c",
+        query="",
+        limit=1,
+        moment=NOW,
+        fate=r.Fate(id="x", kind="fact", found=True, told="it is hit 1", place=1),
+    ),
     q.Context: r.Packed(container="c", query="", text="", tokens=0, budget=0, lines=(), moment=NOW),
     q.List: r.Page(
         container="c", items=(), total=0, limit=1, has_more=False, cursor=None, moment=NOW
@@ -58,6 +65,18 @@ ANSWERS: dict[type[q.Request], r.Reply] = {
     ),
     q.Reviews: r.ReviewList(
         container="c", reviews=(), total=0, has_more=False, cursor=None, moment=NOW
+    ),
+    q.Profile: r.Portrait(
+        container="c",
+        subject=None,
+        text="",
+        tokens=0,
+        budget=9,
+        stable=(),
+        recent=(),
+        buckets={},
+        left_out=0,
+        moment=NOW,
     ),
     q.Timeline: r.Chronicle(container="c", subject="s", lines=(), has_more=False, moment=NOW),
     q.Graph: r.Network(
@@ -223,6 +242,16 @@ CALLS: list[tuple[Callable[[Any], Any], q.Request]] = [
             ),
         ),
     ),
+    (lambda m: m.search("tea", explain=True), q.Search(query="tea", explain=True, **R)),
+    (
+        lambda m: m.explain(
+            "tea", id="f", limit=3, threshold=0.5, include_superseded=True, tags="a", as_of=12
+        ),
+        q.Explain(
+            query="tea", id="f", limit=3, threshold=0.5, include_superseded=True, as_of="@12",
+            filters=q.Filters(tags=("a",)), **R,
+        ),
+    ),
     (lambda m: m.context("tea", budget=500), q.Context(query="tea", budget=500, **R)),
     (
         lambda m: m.list("document", cursor="x", tags="a"),
@@ -240,6 +269,21 @@ CALLS: list[tuple[Callable[[Any], Any], q.Request]] = [
     (lambda m: m.diff(3, "@9"), q.Diff(start="@3", end="@9", **R)),
     (lambda m: m.why("x", as_of=4), q.Why(id="x", as_of="@4", **R)),
     (lambda m: m.reviews(limit=5, cursor="c"), q.Reviews(limit=5, cursor="c", **R)),
+    (
+        lambda m: m.profile(budget=500, days=7, subject="Nina", buckets="work", kinds="fact"),
+        q.Profile(
+            budget=500, days=7, subject="Nina", buckets={"work": q.Bucket()}, **R,
+            filters=q.Filters(kinds=("fact",)),
+        ),
+    ),
+    (
+        lambda m: m.profile(buckets={"a": "tea", "b": {"tags": "x"}, "c": q.Bucket(query="y")}),
+        q.Profile(
+            buckets={"a": q.Bucket(query="tea"), "b": q.Bucket(tags=("x",)),
+                     "c": q.Bucket(query="y")}, **R,
+        ),
+    ),
+    (lambda m: m.profile(as_of=4), q.Profile(as_of="@4", **R)),
     (
         lambda m: m.timeline("Nina", "works at", valid_at="2026"),
         q.Timeline(subject="Nina", attribute="works at", valid_at="2026", **R),

@@ -144,6 +144,37 @@ def test_corrections_in_a_conversation_end_what_was_said_before() -> None:
     assert outcome(first, third, "Final: 4:30 pm, room Teal.", 2 * minute) in ENDINGS
 
 
+def test_two_things_are_no_duplicate_however_alike_their_statements() -> None:
+    found = seen("The ferry leaves at 9:10.", "The train leaves at 9:10.")
+    near = found | {"has_similarity": 1000, "similarity": 950, "similar": 875}
+    certain = msgspec.structs.replace(SHIPPED, margins=(0, 0, 0, 0, 0))
+    assert SHIPPED.rule(near).outcome is not Outcome.DUPLICATE
+    assert certain.rule(near).outcome is not Outcome.DUPLICATE
+
+
+def test_restating_a_long_statement_takes_the_margin_of_long_ones() -> None:
+    found = {"restated": 1000}
+    doubled = msgspec.structs.replace(
+        SHIPPED, features=("bias",), weights=((900,), (0,), (0,), (0,), (0,)), contradiction=(0,)
+    )
+    assert doubled.rule(found).outcome is Outcome.DUPLICATE
+    assert doubled.rule(found | {"long": 1000}).outcome is not Outcome.DUPLICATE
+
+
+def test_who_says_that_something_was_wrong_is_asked_sooner() -> None:
+    flat = msgspec.structs.replace(
+        SHIPPED,
+        features=("bias",),
+        weights=((0,), (-1200,), (-1200,), (0,), (2000,)),
+        contradiction=(0,),
+        doubt=120,
+    )
+    near = {"comparable": 1000}
+    assert flat.chances([near])[0][1:3].sum() == pytest.approx(0.06, abs=0.01)
+    assert flat.rule(near).outcome is Outcome.DISTINCT
+    assert flat.rule(near | {"correction": 1000}).outcome is Outcome.REVIEW
+
+
 HARMLESS = [
     (
         "Use the blue valve for the boiler.",

@@ -117,6 +117,17 @@ class PostingsMachine(RuleBasedStateMachine):
                     removed -= 1
         assert removed == 0
 
+    @rule(place=PLACES, low=TERMS, high=TERMS)
+    def between(self, place: Place, low: str, high: str) -> None:
+        with self.env.begin(buffers=True) as txn:
+            found = self.postings.between(txn, *place, low, high)
+            together = self.postings.holding(txn, *place, [low, high, low])
+        lists = self.model.get(place, {})
+        wanted = [ordinal for term in {low, high} for ordinal in lists.get(term, ())]
+        assert sorted(together.tolist()) == sorted(wanted)
+        held = [lists[term] for term in lists if low.encode() <= term.encode() < high.encode()]
+        assert sorted(found.tolist()) == sorted(ordinal for held_ in held for ordinal in held_)
+
     @invariant()
     def equal(self) -> None:
         if not hasattr(self, "model"):

@@ -141,7 +141,7 @@ def test_only_a_message_stands_before_anything() -> None:
 def test_no_entries_at_all() -> None:
     columns = columns_of([])
     assert ranking.previous(columns, everything(columns)).tolist() == []
-    assert ranking.combine(np.zeros(0), 0.0, None, np.zeros(0, np.int64)).tolist() == []
+    assert ranking.combine(np.zeros(0), None, np.zeros(0, np.int64)).tolist() == []
 
 
 # --- the formula
@@ -170,22 +170,24 @@ def test_the_score_is_the_formula(rows: list[tuple[float, float, int]], with_mea
     words, meaning = [row[0] for row in rows], [row[1] for row in rows]
     before = [row[2] % len(rows) for row in rows]
     given_meaning = np.array(meaning) if with_meaning else None
-    found = ranking.combine(np.array(words), max(words), given_meaning, np.array(before, np.int64))
+    best = max(words)
+    share = np.array(words) / best if best > 0 else np.array(words)
+    found = ranking.combine(share, given_meaning, np.array(before, np.int64))
     wanted = formula(words, meaning if with_meaning else None, before)
     assert found == pytest.approx(wanted, abs=1e-12)
 
 
 def test_the_arrays_given_are_left_alone() -> None:
-    words, meaning, before = np.array([1.0, 4.0]), np.array([0.5, 0.25]), np.array([0, 0])
-    ranking.combine(words, float(words.max()), meaning, before)
-    assert words.tolist() == [1.0, 4.0] and meaning.tolist() == [0.5, 0.25]
+    words, meaning, before = np.array([0.25, 1.0]), np.array([0.5, 0.25]), np.array([0, 0])
+    ranking.combine(words, meaning, before)
+    assert words.tolist() == [0.25, 1.0] and meaning.tolist() == [0.5, 0.25]
 
 
 def test_best_by_all_that_is_asked_is_one() -> None:
     before = np.array([0, 1])
-    words, meaning = np.array([3.0, 0.0]), np.array([1.0, 0.0])
-    assert ranking.combine(words, float(words.max()), meaning, before) == pytest.approx([1.0, 0.0])
-    assert ranking.combine(words, float(words.max()), None, before) == pytest.approx([1.0, 0.0])
+    words, meaning = np.array([1.0, 0.0]), np.array([1.0, 0.0])
+    assert ranking.combine(words, meaning, before) == pytest.approx([1.0, 0.0])
+    assert ranking.combine(words, None, before) == pytest.approx([1.0, 0.0])
 
 
 # --- scoring

@@ -1,0 +1,40 @@
+"""The command `explain`: what became of an item in a search, and why."""
+
+from typing import Any
+
+import click
+
+from rewound.http.cli_base import Command, ask, common_options, emit, state_of
+from rewound.http.cli_options import filter_options, filters_of, moment, moment_options
+from rewound.memory.replies import Traced
+from rewound.memory.requests import Explain
+
+
+@click.command("explain", cls=Command)
+@click.argument("query")
+@click.option("--id", "id", required=True, metavar="ID", help="The item that is looked for.")
+@click.option("--limit", type=int, help="How many hits the search has (setting `limit`).")
+@click.option("--threshold", type=float, default=0.0, help="The search's own, 0 to 1.")
+@filter_options()
+@click.option("--include-superseded", is_flag=True, help="Among what no longer holds too.")
+@moment_options
+@common_options
+@click.pass_context
+def explain_command(ctx: click.Context, /, query: str, limit: int | None, **given: Any) -> None:
+    """Say what became of an item in a search, and why.
+
+    Its place among the hits and what gave it that, or the first reason for which it did not come
+    back. A document is looked for by its passages, a message with its facts.
+    """
+    state = state_of(ctx)
+    request = Explain(
+        container=state.container,
+        query=query,
+        id=given["id"],
+        limit=state.settings.limit if limit is None else limit,
+        threshold=given["threshold"],
+        filters=filters_of(given),
+        include_superseded=given["include_superseded"],
+        **moment(given),
+    )
+    emit(state, ask(state, request, Traced))

@@ -1,0 +1,66 @@
+"""What kind of question a query is, read from its words without a model.
+
+English cues: another language is asked by words and meaning alone.
+"""
+
+import re
+from typing import NamedTuple
+
+_ASSISTANT = re.compile(
+    r"\b(?:you (?:said|told|mentioned|recommended|suggested|gave|provided|listed|described"
+    r"|explained|advised|wrote|created|shared|came up|proposed|warned|quoted)"
+    r"|(?:were|was it) you (?:telling|saying|suggesting|recommending|advising)|did you"
+    r"|your (?:advice|suggestions?|recommendations?|answer|list|idea)|according to you|remind me"
+    r"|the assistant|(?:our )?(?:previous|last|earlier) (?:conversation|chat|discussion))\b"
+)
+_WHEN = re.compile(
+    r"\b(?:when|what (?:date|day|month|year|time)|how long|since when"
+    r"|how (?:many|much) (?:days|weeks|months|years|time))\b"
+)
+_MANY = re.compile(r"\b(?:how (?:many|much|often)|total|number of|average)\b")
+_SUGGESTION = re.compile(
+    r"\b(?:suggest|recommend|any (?:tips|advice|ideas|suggestions)|ideas|tips|should i|what to"
+    r"|can you help|advice|thinking (?:of|about)|looking for)\b"
+)
+_FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|my|me|we|our)\b")
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
+)  # fmt: skip
+_MONTH = re.compile(
+    rf"\b(?:{'|'.join(name for name in _MONTHS if name != 'may')})\b"
+    r"|(?<=\bin )may\b|(?<=\b(?:of|by) )may\b|(?<=\b(?:last|next|this) )may\b"
+    r"|(?<=\bsince )may\b|(?<=\buntil )may\b|(?<=\d )may\b|\bmay(?= \d)"
+)
+"""*May* is mostly a verb."""
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_CHARS = 4_000
+
+
+class Asked(NamedTuple):
+    """Months are 1 to 12."""
+
+    assistant: bool
+    """For what the assistant said."""
+    suggestion: bool
+    """For advice: what the person likes and has is what helps."""
+    when: bool
+    many: bool
+    """For a number."""
+    first_person: bool
+    months: frozenset[int]
+    years: frozenset[int]
+
+
+def asked(query: str) -> Asked:
+    said = query[:_CHARS].lower().replace("\u2019", "'")
+    assistant = bool(_ASSISTANT.search(said))
+    return Asked(
+        assistant=assistant,
+        suggestion=bool(_SUGGESTION.search(said)) and not assistant,
+        when=bool(_WHEN.search(said)),
+        many=bool(_MANY.search(said)),
+        first_person=bool(_FIRST_PERSON.search(said)),
+        months=frozenset(_MONTHS.index(name) + 1 for name in _MONTH.findall(said)),
+        years=frozenset(map(int, _YEAR.findall(said))),
+    )

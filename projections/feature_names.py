@@ -1,0 +1,67 @@
+"""The names of what the ranker knows of a candidate, in the order of its weights.
+
+`features` tells what they are worth; a ranker that was fitted on others is refused.
+"""
+
+from typing import Final
+
+SINGLE: Final = (
+    "words",
+    "meaning",
+    "words its facts add",
+    "meaning its facts add",
+    "best words and meaning",
+    "rank by words",
+    "rank by meaning",
+    "words before",
+    "meaning before",
+    "meaning before, a question",
+    "words after",
+    "meaning after",
+    "two before",
+    "query covered",
+    "query covered with neighbours",
+    "query covered by conversation",
+    "terms covered",
+    "conversation by words",
+    "conversation's best",
+    "conversation's meaning",
+    "conversation's meaning, assistant asked for",
+    "rank of conversation",
+    "rank in conversation",
+    "among the first two",
+    "has facts",
+    "length",
+    "length squared",
+    "is short",
+    "asks",
+    "numbers",
+    "number, how many asked",
+    "date, when asked",
+    "month or year asked for",
+    "liking",
+    "first person, asked in it",
+    "assistant, not asked for",
+    "assistant, asked for",
+    "assistant, suggestion asked for",
+    "meaning, suggestion asked for",
+    "share that is newer",
+    "said by whom the query names",
+    "said by another",
+    "all its facts are outdated",
+)
+
+PRODUCTS: Final = (
+    ("length", "best words and meaning"),
+    ("length", "rank in conversation"),
+    ("length", "rank of conversation"),
+    ("meaning its facts add", "meaning its facts add"),
+    ("conversation's best", "conversation by words"),
+    ("conversation's best", "rank in conversation"),
+    ("conversation by words", "meaning before"),
+    ("query covered with neighbours", "rank of conversation"),
+)
+"""Those of a dozen leading features whose products a fit weighed most."""
+
+NAMES: Final = (*SINGLE, *(f"{one} * {other}" for one, other in PRODUCTS))
+"""In the order of the columns."""

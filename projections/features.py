@@ -1,0 +1,311 @@
+"""What the ranker knows of a candidate: a row of numbers for each unit that may answer a query.
+
+A unit is a message with the facts drawn from it, a passage, or a fact of its own (`threads`). Its
+features are scores by words and meaning of itself, its facts and what stands beside it, how well
+its conversation fits as a whole, how much of the query is said in its neighbourhood, and traits
+that matter to some kinds of question.
+
+Nothing depends on how entries are numbered or on what a moment does not show: sums run over
+integers, maxima and ranks do not know an order, and all else is elementwise float64.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rewound.eventlog.events import Role
+from rewound.eventlog.ids import Kind
+from rewound.eventlog.instants import MIN_US
+from rewound.projections import bm25
+from rewound.projections.asked import Asked
+from rewound.projections.columns import Columns
+from rewound.projections.entries import StandingCode
+from rewound.projections.feature_names import PRODUCTS, SINGLE
+from rewound.projections.postings import Frequencies, Ordinals
+from rewound.projections.ranking import REACHED, Scores
+from rewound.projections.threads import NONE, Threads
+from rewound.projections.traits import Trait
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Units = npt.NDArray[np.int64]
+Lists = Sequence[tuple[Ordinals, Frequencies]]
+
+_SHORT: Final = 8
+_LOGS: Final = np.array([math.log(n) for n in range(1, 4_098)])
+"""Of scalars: numpy's own logarithm of an array may differ in a bit with the array's shape."""
+_YEAR_WEIGHT: Final = 0.3
+
+
+class Query(NamedTuple):
+    """A query as it is held against the entries of a moment."""
+
+    asked: Asked
+    lists: Lists
+    """The postings of its terms."""
+    statistics: bm25.Statistics
+    said_by: Ordinals | None = None
+    """Messages of the speakers whom it names; None when it names none."""
+    terms: Sequence[str] = ()
+    """In the order of `lists`."""
+
+    def weights(self) -> dict[str, float]:
+        """How telling each term is: its idf."""
+        mask, entries = self.statistics.mask, self.statistics.entries
+        held = [int(np.count_nonzero(mask[ordinals])) for ordinals, _ in self.lists]
+        return {term: bm25.idf(entries, df) for term, df in zip(self.terms, held, strict=True)}
+
+
+class _Seen(NamedTuple):
+    """What all groups of features need. Scores are of shape (entries,)."""
+
+    columns: Columns
+    counted: Mask
+    threads: Threads
+    query: Query
+    share: Floats
+    cosines: Floats
+    units: Units
+    """Ordinals of the candidates, shape (candidates,)."""
+
+
+def features(
+    columns: Columns, counted: Mask, threads: Threads, query: Query, scores: Scores, units: Units
+) -> Floats:
+    """Shape (candidates, len(NAMES)), rows in the order of `units`."""
+    seen = _Seen(columns, counted, threads, query, scores.share, scores.meaning, units)
+    found = _own(seen) | _beside(seen) | _covered(seen) | _conversation(seen)
+    found |= _traits(seen, found)
+    told = [found[name] for name in SINGLE]
+    told += [found[one] * found[other] for one, other in PRODUCTS]
+    return np.stack(told, axis=1)
+
+
+def _own(seen: _Seen) -> dict[str, Floats]:
+    units, facts = seen.units, seen.columns.kind == Kind.FACT
+    words, meaning = seen.share[units], seen.cosines[units]
+    wanted = np.zeros(seen.columns.n, np.bool_)
+    wanted[units] = True
+    of = np.flatnonzero(seen.counted & facts & wanted[seen.threads.unit])
+    at = seen.threads.unit[of]
+    best = np.zeros((4, seen.columns.n), np.float64)
+    np.maximum.at(best[0], at, seen.share[of])
+    np.maximum.at(best[1], at, seen.cosines[of])
+    best[2, at] = 1.0
+    best[3, at[seen.columns.standing[of] == StandingCode.CURRENT]] = 1.0
+    told, meant, has, current = best[:, units]
+    return {
+        "words": words,
+        "meaning": meaning,
+        "words its facts add": np.maximum(told - words, 0.0),
+        "meaning its facts add": np.maximum(meant - meaning, 0.0),
+        "best words and meaning": np.maximum(words, told) + np.maximum(meaning, meant),
+        "rank by words": _ranks(words),
+        "rank by meaning": _ranks(meaning),
+        "has facts": has,
+        "all its facts are outdated": has * (1.0 - current),
+    }
+
+
+def _beside(seen: _Seen) -> dict[str, Floats]:
+    before, after = seen.threads.previous[seen.units], seen.threads.next[seen.units]
+    both = seen.share + seen.cosines
+    asks = (seen.columns.traits & Trait.QUESTION) != 0
+    meaning = _at(seen.cosines, before)
+    return {
+        "words before": _at(seen.share, before),
+        "meaning before": meaning,
+        "meaning before, a question": meaning * _at(asks, before),
+        "words after": _at(seen.share, after),
+        "meaning after": _at(seen.cosines, after),
+        "two before": _at(both, _at(seen.threads.previous, before, NONE)),
+    }
+
+
+def _covered(seen: _Seen) -> dict[str, Floats]:
+    """How much of the query's telling words is said by a unit, with its neighbours, by the
+    conversation."""
+    count = len(seen.units)
+    total, terms = 0.0, len(seen.query.lists)
+    own, near, whole = np.zeros((3, count), np.float64)
+    held = np.zeros(count, np.float64)
+    before, after = seen.threads.previous[seen.units], seen.threads.next[seen.units]
+    thread = seen.threads.thread[seen.units]
+    for ordinals, _ in seen.query.lists:
+        at = ordinals[seen.counted[ordinals]].astype(np.int64)
+        weight = bm25.idf(seen.query.statistics.entries, len(at))
+        total += weight
+        says = np.zeros(seen.columns.n, np.bool_)
+        says[seen.threads.unit[at]] = True
+        has = says[seen.units]
+        own += weight * has
+        held += has
+        near += weight * (has | (_at(says, before) > 0) | (_at(says, after) > 0))
+        talks = np.zeros(seen.threads.threads, np.bool_)
+        talks[seen.threads.thread[at]] = True
+        whole += weight * talks[thread]
+    total = total or 1.0
+    return {
+        "query covered": own / total,
+        "query covered with neighbours": near / total,
+        "query covered by conversation": whole / total,
+        "terms covered": held / max(terms, 1),
+    }
+
+
+def _conversation(seen: _Seen) -> dict[str, Floats]:
+    columns, threads = seen.columns, seen.threads
+    said = seen.counted & (columns.kind != Kind.FACT)
+    said |= seen.counted & (threads.unit == np.arange(columns.n))
+    said[seen.units] = True  # a document that is asked for counts in no statistics
+    people = said & ~_assistants(columns)
+    both = seen.share + seen.cosines
+    mine = threads.thread[seen.units]
+    wanted = np.zeros(threads.threads, np.bool_)
+    wanted[mine] = True
+    of = np.flatnonzero(said & wanted[threads.thread])
+    best = np.zeros(threads.threads, np.float64)
+    np.maximum.at(best, threads.thread[of], both[of])
+    meant = np.full(threads.threads, -1.0)
+    theirs = of[people[of]]
+    np.maximum.at(meant, threads.thread[theirs], seen.cosines[theirs])
+    words = _thread_words(seen, people)
+    leads = np.unique(mine)
+    rank = np.zeros(threads.threads, np.float64)
+    rank[leads] = _ranks(words[leads] + meant[leads])
+    meaning = meant[mine]
+    return {
+        "conversation by words": words[mine],
+        "conversation's best": best[mine],
+        "conversation's meaning": meaning,
+        "conversation's meaning, assistant asked for": meaning * seen.query.asked.assistant,
+        "rank of conversation": rank[mine],
+        "rank in conversation": _ranks_within(threads.thread[of], both[of], of, seen.units),
+        "among the first two": (threads.place[seen.units] < 2).astype(np.float64),
+    }
+
+
+def _thread_words(seen: _Seen, people: Mask) -> Floats:
+    """BM25 of every conversation or document as one text of what people said in it, over the best;
+    a message, passage or fact says a term once. Shape (threads,)."""
+    n, thread = seen.threads.threads, seen.threads.thread
+    at = np.flatnonzero(people)
+    lengths = np.bincount(thread[at], seen.columns.length[at], n)  # whole numbers: exact
+    count = max(int(np.count_nonzero(lengths)), 1)
+    average = (float(lengths.sum()) / count) or 1.0
+    b, k1 = bm25.DEFAULT.b, bm25.DEFAULT.k1
+    norm = k1 * (1.0 - b + b * lengths / average)
+    total, reach = np.zeros(n, np.float64), 0.0
+    for ordinals, _ in seen.query.lists:
+        tf = np.bincount(thread[ordinals[people[ordinals]]], minlength=n).astype(np.float64)
+        weight = bm25.idf(count, min(int(np.count_nonzero(tf)), count)) * (k1 + 1.0)
+        total += weight * tf / (tf + norm + 1e-9)
+        reach += weight
+    best = max(float(total.max(initial=0.0)), REACHED * reach)
+    return total / best if best > 0.0 else total
+
+
+def _traits(seen: _Seen, found: dict[str, Floats]) -> dict[str, Floats]:
+    asked, units = seen.query.asked, seen.units
+    traits = seen.columns.traits[units]
+    said = seen.counted & (seen.threads.unit == np.arange(seen.columns.n))
+    average = int(np.sum(seen.columns.length * said, dtype=np.int64)) / max(int(said.sum()), 1)
+    own = seen.columns.length[units].astype(np.float64)
+    length = _logs(seen.columns.length[units]) - math.log(average + 1.0)
+    assistant = _assistants(seen.columns)[units].astype(np.float64)
+
+    def shows(trait: Trait) -> Floats:
+        found: Floats = ((traits & trait) != 0).astype(np.float64)
+        return found
+
+    return {
+        "length": length,
+        "length squared": length * length,
+        "is short": (own < _SHORT).astype(np.float64),
+        "asks": shows(Trait.QUESTION),
+        "numbers": shows(Trait.NUMBERED),
+        "number, how many asked": shows(Trait.NUMBERED) * asked.many,
+        "date, when asked": shows(Trait.DATED) * asked.when,
+        "month or year asked for": _dates(seen),
+        "liking": shows(Trait.LIKING),
+        "first person, asked in it": shows(Trait.FIRST_PERSON) * asked.first_person,
+        "assistant, not asked for": assistant * (not asked.assistant),
+        "assistant, asked for": assistant * asked.assistant,
+        "assistant, suggestion asked for": assistant * asked.suggestion,
+        "meaning, suggestion asked for": found["meaning"] * asked.suggestion,
+        **_speakers(seen),
+        "share that is newer": _greater(seen.columns.valid_from[units]) / max(len(units), 1),
+    }
+
+
+def _speakers(seen: _Seen) -> dict[str, Floats]:
+    """Whether a message is by somebody whom the query names, or by another."""
+    count = len(seen.units)
+    if seen.query.said_by is None:
+        return dict.fromkeys(("said by whom the query names", "said by another"), np.zeros(count))
+    theirs = np.zeros(seen.columns.n, np.bool_)
+    theirs[seen.query.said_by] = True
+    by = theirs[seen.units].astype(np.float64)
+    message = (seen.columns.kind[seen.units] == Kind.MESSAGE).astype(np.float64)
+    return {"said by whom the query names": by, "said by another": message * (1.0 - by)}
+
+
+def _dates(seen: _Seen) -> Floats:
+    """1 for what was said in a month that is asked for, and a little for the year; passages and
+    what was always so have no month."""
+    asked = seen.query.asked
+    found = np.zeros(len(seen.units), np.float64)
+    if not asked.months and not asked.years:
+        return found
+    begins = seen.columns.valid_from[seen.units]
+    months = begins.astype("datetime64[us]").astype("datetime64[M]").astype(np.int64)
+    found += np.isin(months % 12 + 1, sorted(asked.months))
+    found += _YEAR_WEIGHT * np.isin(months // 12 + 1970, sorted(asked.years))
+    return np.where(begins > MIN_US, found, 0.0)
+
+
+def _assistants(columns: Columns) -> Mask:
+    found: Mask = (columns.kind == Kind.MESSAGE) & (columns.detail == Role.ASSISTANT)
+    return found
+
+
+def _at(values: npt.NDArray[Any], at: Units, otherwise: float = 0.0) -> npt.NDArray[Any]:
+    """Values at ordinals, and `otherwise` where there is none."""
+    return np.where(at != NONE, values[at], otherwise)
+
+
+def _logs(counts: npt.NDArray[Any]) -> Floats:
+    """log(1 + count), for counts up to about four thousand; of more, of four thousand."""
+    logs: Floats = _LOGS[np.minimum(counts, len(_LOGS) - 1)]
+    return logs
+
+
+def _greater(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """How many of the values are greater, for each."""
+    found: npt.NDArray[np.int64] = len(values) - np.searchsorted(
+        np.sort(values), values, side="right"
+    )
+    return found
+
+
+def _ranks(values: Floats) -> Floats:
+    return _logs(_greater(values))
+
+
+def _ranks_within(thread: Units, values: Floats, of: Units, units: Units) -> Floats:
+    """The same among those of its own thread, for the units among `of`, which ascends."""
+    order = np.lexsort((-values, thread))
+    sorted_thread, sorted_values = thread[order], values[order]
+    new_thread = np.ones(len(order), np.bool_)
+    new_thread[1:] = sorted_thread[1:] != sorted_thread[:-1]
+    new_value = new_thread.copy()
+    new_value[1:] |= sorted_values[1:] != sorted_values[:-1]
+    place = np.arange(len(order))
+    start = np.maximum.accumulate(np.where(new_thread, place, 0))
+    first = np.maximum.accumulate(np.where(new_value, place, 0))
+    greater = np.empty(len(order), np.int64)
+    greater[order] = first - start
+    return _logs(greater[np.searchsorted(of, units)])

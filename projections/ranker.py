@@ -1,0 +1,148 @@
+"""The learned ranker: features of a candidate weighed and added up, and how likely it answers.
+
+    score = sum over the features of  weight * (feature - mean) / spread
+    logit = fit of the best candidate + slope * (score - best score)
+    probability = 1 / (1 + exp(-logit))
+
+The weights are fitted listwise (ListNet: Cao et al. 2007, "Learning to Rank: From Pairwise Approach
+to Listwise Approach") by `python -m eval.fit_ranker`, on several data sets at once that count the
+same. How well the best candidate fits is a logistic over few numbers of the whole answer, fitted on
+questions with an answer and questions without. `ranker.json` holds two models: for words and
+meaning, and for words alone, with their figures.
+"""
+
+import math
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from rewound.projections.feature_names import NAMES
+
+Floats = npt.NDArray[np.float64]
+
+FITS: Final = (
+    "one",
+    "best meaning",
+    "best words, of what was to be reached",
+    "query covered by the first",
+    "query covered around the first",
+    "lead over the fifth",
+    "lead over the twentieth",
+    "best fact's meaning",
+    "score of the first",
+    "query covered by the first's conversation",
+    "the first said by whom the query names",
+    "the first said by another",
+    "the first's length",
+)
+"""What tells whether anything fits, in the order of `Model.fits`."""
+
+
+class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Rows have one number for each of NAMES; `fits` one for each of FITS."""
+
+    mean: tuple[float, ...]
+    spread: tuple[float, ...]
+    weights: tuple[float, ...]
+    fits: tuple[float, ...]
+    slope: float
+    """How fast the logit falls with the score."""
+
+
+class Ranker(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+    version: int
+    features: tuple[str, ...]
+    meaning: Model
+    """For words and meaning."""
+    words: Model
+    """For words alone."""
+    figures: dict[str, float] = {}
+    """Recall and reciprocal rank on questions that no fit has seen."""
+
+    def to_json(self) -> bytes:
+        return msgspec.json.format(msgspec.json.encode(self), indent=1)
+
+    @staticmethod
+    def from_json(content: bytes) -> "Ranker":
+        """Raises msgspec.ValidationError, or ValueError for features or rows that do not fit."""
+        ranker = msgspec.json.decode(content, type=Ranker)
+        if ranker.features != NAMES:
+            raise ValueError(f"its features are not those of this version: {', '.join(NAMES)}")
+        for model in (ranker.meaning, ranker.words):
+            rows = (model.mean, model.spread, model.weights)
+            if any(len(row) != len(NAMES) for row in rows) or len(model.fits) != len(FITS):
+                raise ValueError("each row needs one number a feature")
+            if not all(spread > 0.0 for spread in model.spread):
+                raise ValueError("each spread needs to be above 0: scores are divided by it")
+        return ranker
+
+
+class Ranked(NamedTuple):
+    """Shape (candidates,) each, in the order of the rows given."""
+
+    score: Floats
+    logit: Floats
+
+
+@lru_cache(maxsize=8)
+def loaded(path: str) -> Ranker:
+    """The ranker in a file; with "" the one that is shipped. Raises OSError or ValueError."""
+    if path:
+        return Ranker.from_json(Path(path).read_bytes())
+    return Ranker.from_json(files("rewound.projections").joinpath("ranker.json").read_bytes())
+
+
+def contributions(model: Model, rows: Floats) -> Floats:
+    """What each feature adds to the score, shape (candidates, features)."""
+    mean, spread = np.array(model.mean), np.array(model.spread)
+    added: Floats = (rows - mean) / spread * np.array(model.weights)
+    return added
+
+
+def ranked(model: Model, rows: Floats, reached: float) -> Ranked:
+    """`rows` are features of at least one candidate, `reached` is the share of what the query's
+    words could score that the best one has."""
+    added = contributions(model, rows)
+    score = np.zeros(len(rows), np.float64)
+    for column in range(added.shape[1]):  # in order, so that the shape cannot change a bit
+        score += added[:, column]
+    best = float(score.max())
+    fit = float(sum(w * x for w, x in zip(model.fits, fits(rows, score, reached), strict=True)))
+    return Ranked(score, fit + model.slope * (score - best))
+
+
+def fits(rows: Floats, score: Floats, reached: float) -> tuple[float, ...]:
+    """The numbers named by FITS."""
+    falling = np.sort(score)[::-1]
+    told = {name: rows[:, column] for column, name in enumerate(NAMES)}
+    leads = score == falling[0]
+
+    def of_first(name: str) -> float:
+        return float(told[name][leads].max())
+
+    return (
+        1.0,
+        float(told["meaning"].max()),
+        reached,
+        of_first("query covered"),
+        of_first("query covered with neighbours"),
+        float(falling[0] - falling[min(4, len(falling) - 1)]),
+        float(falling[0] - falling[min(19, len(falling) - 1)]),
+        float((told["meaning"] + told["meaning its facts add"]).max()),
+        float(falling[0]),
+        of_first("query covered by conversation"),
+        of_first("said by whom the query names"),
+        of_first("said by another"),
+        of_first("length"),
+    )
+
+
+def probability(logit: float) -> float:
+    """Of a logit of any size."""
+    return 1.0 / (1.0 + math.exp(-max(-500.0, min(500.0, logit))))

@@ -1,0 +1,268 @@
+"""What the ranker knows of a candidate, held against plain Python; and what must not matter."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rewound.projections import bm25
+from rewound.projections.asked import Asked, asked
+from rewound.projections.columns import OPEN, UNBOUND, Columns
+from rewound.projections.feature_names import NAMES, PRODUCTS, SINGLE
+from rewound.projections.features import Query, features
+from rewound.projections.ranking import Scores
+from rewound.projections.threads import threads
+from tests.unit.plain_features import UNDATED, Known, Plain
+from tests.unit.scenes import (
+    MESSAGE,
+    SCENES,
+    Mask,
+    Scene,
+    beside,
+    columns_of,
+    renumbered,
+)
+
+Floats = npt.NDArray[np.float64]
+Units = npt.NDArray[np.int64]
+
+QUESTIONS = (
+    "Nina",
+    "when did I go to Rome in May or June 2024?",
+    "how many times did you suggest a walk?",
+    "any tips for my garden?",
+    "",
+)
+TERMS = 3
+
+
+class World(NamedTuple):
+    """A scene with everything that a search knows of it."""
+
+    scene: Scene
+    share: Floats
+    cosines: Floats
+    postings: list[npt.NDArray[np.uint32]]
+    said_by: npt.NDArray[np.uint32] | None
+    asked: Asked
+
+    def lists(self) -> list[tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint16]]]:
+        return [(ordinals, np.ones(len(ordinals), np.uint16)) for ordinals in self.postings]
+
+
+def world(scene: Scene, seed: int, question: str) -> World:
+    """Scores of few values, so that many are equal."""
+    chance = np.random.default_rng(seed)
+    n = len(scene.rows)
+    dates = [UNBOUND, 0, 1_714_600_000_000_000, 1_718_500_000_000_000, -1, 1_780_000_000_000_000]
+    scene.rows = [
+        row._replace(
+            length=int(chance.integers(0, 12)) * int(chance.integers(1, 600)) ** (seed % 2),
+            traits=int(chance.integers(0, 32)),
+            valid_from=int(chance.choice(dates)),
+            valid_to=OPEN,
+        )
+        for row in scene.rows
+    ]
+    chosen = [np.flatnonzero(chance.random(n) < 0.4).astype(np.uint32) for _ in range(TERMS)]
+    messages = [k for k, told in enumerate(scene.told) if told.kind == MESSAGE]
+    by = np.array([k for k in messages if chance.random() < 0.5], np.uint32)
+    return World(
+        scene,
+        chance.integers(0, 4, n) / 3,
+        chance.integers(-3, 4, n) / 3,
+        chosen if seed % 5 else [],
+        by if len(by) and seed % 3 else None,
+        asked(question),
+    )
+
+
+def table(
+    made: World, columns: Columns, counted: Mask, units: Units, *, share: Floats | None = None,
+    cosines: Floats | None = None,
+) -> Floats:  # fmt: skip
+    """What the product makes of it."""
+    n = columns.n
+    nothing = np.zeros(n)
+    scores = Scores(
+        nothing,
+        nothing,
+        made.share if share is None else share,
+        made.cosines if cosines is None else cosines,
+        np.arange(n),
+        np.ones(n, np.bool_),
+        meant=True,
+    )
+    statistics = bm25.statistics(columns.length, counted)
+    query = Query(made.asked, made.lists(), statistics, made.said_by)
+    return features(columns, counted, threads(columns, counted), query, scores, units)
+
+
+def candidates(made: World, counted: Mask, seed: int) -> Units:
+    """Some of the units that count, in any order."""
+    stand = beside(made.scene, counted)
+    units = [n for n in np.flatnonzero(counted).tolist() if stand.unit[n] == n]
+    chance = np.random.default_rng(seed + 1)
+    chosen = [n for n in units if chance.random() < 0.7] or units[:1]
+    return chance.permutation(np.array(chosen, np.int64))
+
+
+WORLDS = st.builds(world, SCENES, st.integers(0, 1_000), st.sampled_from(QUESTIONS))
+SEEDS = st.integers(0, 1_000)
+
+
+def moment_of(data: st.DataObject, made: World) -> int:
+    return data.draw(st.integers(0, len(made.scene.rows)))
+
+
+def told(made: World, counted: Mask) -> Known:
+    rows = made.scene.rows
+    return Known(
+        made.scene.told,
+        beside(made.scene, counted),
+        counted.tolist(),
+        made.share.tolist(),
+        made.cosines.tolist(),
+        [row.length for row in rows],
+        [row.valid_from for row in rows],
+        [row.traits for row in rows],
+        [ordinals.tolist() for ordinals in made.postings],
+        made.asked,
+        None if made.said_by is None else made.said_by.tolist(),
+    )
+
+
+@given(WORLDS, SEEDS, st.data())
+def test_each_feature_is_what_its_name_says(made: World, seed: int, data: st.DataObject) -> None:
+    counted = made.scene.counted(moment_of(data, made))
+    units = candidates(made, counted, seed)
+    found = table(made, made.scene.columns, counted, units)
+    plain = Plain(told(made, counted), units.tolist())
+    assert found.shape == (len(units), len(NAMES))
+    for row, unit in zip(found.tolist(), units.tolist(), strict=True):
+        wanted = plain.row(unit)
+        assert wanted.keys() == set(SINGLE)
+        wanted |= {f"{one} * {other}": wanted[one] * wanted[other] for one, other in PRODUCTS}
+        for name, value in zip(NAMES, row, strict=True):
+            assert value == pytest.approx(wanted[name], abs=1e-9), f"{name} of {unit}"
+
+
+def test_no_candidates_no_rows() -> None:
+    made = world(Scene(), 1, "Nina")
+    empty = np.zeros(0, np.int64)
+    assert table(made, made.scene.columns, np.zeros(0, np.bool_), empty).shape == (0, len(NAMES))
+
+
+@given(WORLDS, SEEDS, st.data())
+def test_other_numbers_change_no_bit(made: World, seed: int, data: st.DataObject) -> None:
+    counted = made.scene.counted(moment_of(data, made))
+    units = candidates(made, counted, seed)
+    order = data.draw(st.permutations(range(len(made.scene.rows))))
+    new = np.zeros(len(order), np.int64)
+    new[list(order)] = np.arange(len(order))
+    moved = made._replace(
+        share=made.share[list(order)],
+        cosines=made.cosines[list(order)],
+        postings=[np.sort(new[held]).astype(np.uint32) for held in made.postings],
+        said_by=None if made.said_by is None else new[made.said_by].astype(np.uint32),
+    )
+    columns = columns_of(renumbered(made.scene.rows, order))
+    one = table(made, made.scene.columns, counted, units)
+    other = table(moved, columns, counted[list(order)], new[units])
+    assert one.tobytes() == other.tobytes()
+
+
+@given(WORLDS, SEEDS)
+def test_the_order_of_the_candidates_changes_no_bit(made: World, seed: int) -> None:
+    counted = made.scene.counted()
+    units = candidates(made, counted, seed)
+    rows = table(made, made.scene.columns, counted, units)
+    again = table(made, made.scene.columns, counted, np.sort(units))
+    assert rows[np.argsort(units)].tobytes() == again.tobytes()
+
+
+@given(WORLDS, SEEDS, st.data())
+def test_what_does_not_count_changes_no_bit(made: World, seed: int, data: st.DataObject) -> None:
+    """Neither what it scores and holds nor what it is like: hidden, replaced, or of later."""
+    counted = made.scene.counted(moment_of(data, made))
+    units = candidates(made, counted, seed)
+    one = table(made, made.scene.columns, counted, units)
+    chance = np.random.default_rng(seed)
+    out = np.flatnonzero(~counted)
+    share, cosines = made.share.copy(), made.cosines.copy()
+    share[out], cosines[out] = 5.0, 5.0
+    rows = list(made.scene.rows)
+    for n in out.tolist():
+        rows[n] = rows[n]._replace(
+            length=int(chance.integers(0, 1_000)), traits=31, valid_from=1, detail=3, vector=7
+        )
+    among = [np.union1d(held, out).astype(np.uint32) for held in made.postings]
+    other = made._replace(postings=among)
+    two = table(other, columns_of(rows), counted, units, share=share, cosines=cosines)
+    assert one.tobytes() == two.tobytes()
+
+
+@given(WORLDS, SEEDS, st.data())
+def test_what_comes_later_changes_no_bit(made: World, seed: int, data: st.DataObject) -> None:
+    """The entries that there were are a store that was built up to then."""
+    if not made.scene.rows:
+        return
+    moment = data.draw(st.integers(0, len(made.scene.rows) - 1))
+    counted = made.scene.counted(moment)
+    units = candidates(made, counted, seed)
+    one = table(made, made.scene.columns, counted, units)
+    end = moment + 1
+    said_by = None if made.said_by is None else made.said_by[made.said_by < end]
+    upto = made._replace(
+        share=made.share[:end],
+        cosines=made.cosines[:end],
+        postings=[held[held < end] for held in made.postings],
+        said_by=said_by,
+    )
+    two = table(upto, columns_of(made.scene.rows[:end]), counted[:end], units)
+    assert one.tobytes() == two.tobytes()
+
+
+@pytest.mark.parametrize("month", range(1, 13))
+def test_what_has_no_date_was_said_in_no_month(month: int) -> None:
+    """Passages have none; read as a time their mark lies in a month as well."""
+    assert UNDATED == UNBOUND
+    scene = Scene()
+    scene.write(1)
+    scene.state()
+    made = world(scene, 1, "Nina")._replace(
+        asked=asked("Nina")._replace(months=frozenset({month}), years=frozenset({1970}))
+    )
+    scene.rows = [row._replace(valid_from=UNBOUND) for row in scene.rows]
+    rows = table(made, scene.columns, scene.counted(), np.array([1, 2], np.int64))
+    assert not rows[:, NAMES.index("month or year asked for")].any()
+
+
+def test_a_document_that_is_asked_for_has_features_too() -> None:
+    """It counts in no statistics, and yet a search may ask for documents."""
+    scene = Scene()
+    scene.write(2)
+    scene.say()
+    made = world(scene, 1, "Nina")
+    rows = table(made, scene.columns, scene.counted(), np.array([0, 1, 3], np.int64))
+    assert np.isfinite(rows).all()
+    assert rows[0, NAMES.index("words")] == made.share[0]
+
+
+def test_the_weights_of_a_query_are_those_of_what_counts() -> None:
+    scene = Scene()
+    for _ in range(4):
+        scene.state()
+    scene.hidden.add(3)
+    counted = scene.counted()
+    held = [np.array(ordinals, np.uint32) for ordinals in ([0, 3], [], [0, 1, 2])]
+    lists = [(ordinals, np.ones(len(ordinals), np.uint16)) for ordinals in held]
+    query = Query(
+        asked(""), lists, bm25.statistics(scene.columns.length, counted), None, ("a", "b", "c")
+    )
+    weights = query.weights()
+    assert weights == {"a": bm25.idf(3, 1), "b": bm25.idf(3, 0), "c": bm25.idf(3, 3)}
+    assert weights["b"] > weights["a"] > weights["c"] > 0.0
