@@ -371,7 +371,8 @@ def test_r08_what_sounds_like_a_denial_ends_nothing(talk: Talk, given: Sounds, h
         tell(text)
     before = talk.life()
     assert len(before.views) == len(given.facts), f"not all was drawn\n{before}"
-    ranked = [talk.found(view["text"])[0] for view in before.views]
+    for view in before.views:
+        assert talk.found(view["text"])[0] == view["text"].rstrip("."), view["text"]
     for text in given.texts:
         talk.found(given.facts[0])  # what was read last is no target either
         tell(text)
@@ -381,7 +382,8 @@ def test_r08_what_sounds_like_a_denial_ends_nothing(talk: Talk, given: Sounds, h
     for view in before.views:
         (now,) = [each for each in after.views if each["id"] == view["id"]]
         assert now["standing"] == view["standing"] and not now.get("valid_to"), str(after)
-    assert [talk.found(view["text"])[0] for view in before.views] == ranked
+    for view in before.views:  # beside what sounds like its denial, and holds the same words
+        assert view["text"].rstrip(".") in talk.found(view["text"])[:2]
 
 
 ONLY = {

@@ -45,7 +45,7 @@ SPELLED: dict[str, Sequence[str]] = {
     "Le rendez-vous est à l'hôtel.": ("rendez-vous", "rendez vous", "l’hôtel", "hotel"),
     "El niño comió piñas.": ("nino", "nin\u0303o", "PIÑAS"),
     "Łukasz lives in Łódź.": ("lukasz", "Lodz", "łódź"),
-    "A naïve coöperation.": ("naive", "cooperation"),
+    "A naïve coöperation.": ("naive", "NAÏVE"),
     "The trip to São Paulo.": ("sao paulo", "São Paulo"),
     "Ångström is a unit.": ("angstrom", "A\u030angstro\u0308m", "\u212bngström"),
     # the two i of Turkish

@@ -63,6 +63,7 @@ def test_a_store_of_something_else_is_left_alone(some: QuestionSet, tmp_path: Pa
 
 
 @pytest.mark.slow
+@pytest.mark.soak
 def test_no_figure_is_worse_than_recorded(tmp_path: Path) -> None:
     """After a gain, record anew: docs/evaluation.md tells how."""
     now = run(read(SET), tmp_path / "store", k=K, models=SHIPPED)
