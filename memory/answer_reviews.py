@@ -21,28 +21,30 @@ from rewound.projections.verdicts import VerdictRow
 Couple = tuple[FactId, FactId]
 """The later fact and the one before it."""
 
+_ENDS = (e.Outcome.UPDATES, e.Outcome.CORRECTS)
+
 
 @answers(q.Reviews)
 def list_reviews(asked: q.Reviews, asking: Asking) -> ReviewList:
-    """A page of pairs by the later fact's id, oldest first; all pages show one moment. A pair with
-    a fact that is forgotten or undone is not among them."""
+    """A page of pairs, the likeliest ending first (`_place`); all pages show one moment. A pair
+    with a fact that is forgotten or undone is not among them."""
     view = asking.views.container(asking.home())
     limit, notes = bounded(asked.limit)
     secret = view.log.key(view.id)
     cursor = cursors.read(asked, secret)
     when = paged(view, asked, asking.now_us, cursor)
     shower = Shower(view, when, forgotten=asked.include_forgotten)
-    found = list(_waiting(shower, Within(view, asked.scope, when.at)))
+    found = sorted(_waiting(shower, Within(view, asked.scope, when.at)))
     after = cursor.after if cursor else b""
-    later = [couple for couple in found if b"".join(couple) > after]
+    later = [(place, couple) for place, couple in found if place > after]
     page, more = later[:limit], len(later) > limit
     following = None
     if more:
-        last = cursors.Cursor(when.at, when.now_us, b"".join(page[-1]))
+        last = cursors.Cursor(when.at, when.now_us, page[-1][0])
         following = cursors.write(last, asked, secret)
     return ReviewList(
         container=asking.name,
-        reviews=tuple(_review(shower, *couple) for couple in page),
+        reviews=tuple(_review(shower, *couple) for _, couple in page),
         total=len(found),
         has_more=more,
         cursor=following,
@@ -51,13 +53,25 @@ def list_reviews(asked: q.Reviews, asking: Asking) -> ReviewList:
     )
 
 
-def _waiting(shower: Shower, within: Within) -> Iterator[Couple]:
-    """Every pair that may be shown, by both ids."""
+def _waiting(shower: Shower, within: Within) -> Iterator[tuple[bytes, Couple]]:
+    """Every pair that may be shown, by both ids, with its place in the list."""
     view, when = shower.view, shower.when
     for row in view.reviews(when.at):
         if _shown(shower, within, row.id):
-            olds = (old for old in sorted(row.state.old) if _shown(shower, within, old))
-            yield from ((FactId(row.id), old) for old in olds)
+            fact = FactId(row.id)
+            verdict = _verdict(view, fact, when.at)
+            for old in row.state.old:
+                if _shown(shower, within, old):
+                    _, pair = _pair_with(verdict, old)
+                    yield _place(pair, fact), (fact, old)
+
+
+def _place(pair: e.Pair, fact: FactId) -> bytes:
+    """What a pair is listed by: the surer that the older one ended the sooner, then what leans to
+    something else, the less surely the sooner; equals by the later fact's id, oldest first."""
+    ends = pair.leaning in _ENDS
+    order = 1000 - pair.probability if ends else 1000 + pair.probability
+    return order.to_bytes(2) + fact + pair.old
 
 
 def _shown(shower: Shower, within: Within, fact: bytes) -> bool:
@@ -78,10 +92,9 @@ def _holds(when: When, fact: FactRow) -> bool:
 
 def _review(shower: Shower, fact: FactId, old: FactId) -> Review:
     view, at = shower.view, shower.when.at
-    verdict = view.verdict(fact, at)
-    assert verdict is not None, "what waits for a word has been judged"
-    number, pair = _pair_with(verdict.state, old)
-    measured = evidence_of(view.value(verdict.state.evidence), len(verdict.state.pairs))
+    verdict = _verdict(view, fact, at)
+    number, pair = _pair_with(verdict, old)
+    measured = evidence_of(view.value(verdict.evidence), len(verdict.pairs))
     refs = Ref(Kind.FACT, fact), Ref(Kind.FACT, old)
     new_row, old_row = (_row(view, ref, at) for ref in refs)
     new_from, old_from = shower.validity(new_row.state)[0], shower.validity(old_row.state)[0]
@@ -92,7 +105,7 @@ def _review(shower: Shower, fact: FactId, old: FactId) -> Review:
         old_text=shower.text(refs[1], old_row.state),
         leaning=word(pair.leaning),
         probability=pair.probability / 1000,
-        judged=show(Kind.EVENT, verdict.state.event),
+        judged=show(Kind.EVENT, verdict.event),
         evidence=measured[number],
         standing=shower.standing(refs[0], new_row.state),
         old_standing=shower.standing(refs[1], old_row.state),
@@ -101,6 +114,12 @@ def _review(shower: Shower, fact: FactId, old: FactId) -> Review:
         sources=shower.sources(refs[0], new_row.state),
         old_sources=shower.sources(refs[1], old_row.state),
     )
+
+
+def _verdict(view: ContainerView, fact: FactId, at: int) -> VerdictRow:
+    verdict = view.verdict(fact, at)
+    assert verdict is not None, "what waits for a word has been judged"
+    return verdict.state
 
 
 def _row(view: ContainerView, ref: Ref, at: int) -> Row[FactRow]:

@@ -51,12 +51,13 @@ def stating(store: Store, fact: str) -> EventId:
     return event_id(store.get(fact, include_forgotten=True).event)
 
 
-def judge(store: Store, new: str, found: Sequence[Found]) -> str:
-    """The judging event of a fact, with what follows from each pair; its id."""
+def judge(store: Store, new: str, found: Sequence[Found], leaning: Outcome = LEANING) -> str:
+    """The judging event of a fact, with what follows from each pair; its id. `leaning` is what the
+    undecided ones lean to."""
     judged = EventId(store.ids.new())
     bodies = store.writer()
     pairs = tuple(
-        e.Pair(fact_id(old), outcome, sure, LEANING if outcome is Outcome.REVIEW else outcome)
+        e.Pair(fact_id(old), outcome, sure, leaning if outcome is Outcome.REVIEW else outcome)
         for old, outcome, sure in found
     )
     evidence = [{"cosine": 800 + number, "words": 500} for number in range(len(pairs))]

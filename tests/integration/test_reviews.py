@@ -136,6 +136,24 @@ def test_pages_show_each_pair_once_also_within_one_fact(tmp_path: Path) -> None:
         assert found == whole and cursor is None
 
 
+def test_the_likeliest_ending_is_listed_first_on_every_page(tmp_path: Path) -> None:
+    with open_store(tmp_path) as store:
+        first, second, third = store.remember(*(f"Nina works at place {n}." for n in range(3)))
+        loose, sure = store.remember("Nina is somewhere.", "Nina is nowhere.")
+        asked = [(first, Outcome.REVIEW, 520), (second, Outcome.REVIEW, 910)]
+        judging.judge(store, loose, [*asked, (third, Outcome.REVIEW, 730)], Outcome.DISTINCT)
+        judging.judge(store, sure, [*asked, (third, Outcome.REVIEW, 640)])
+        right = [(sure, second), (sure, third), (sure, first)]
+        right += [(loose, first), (loose, third), (loose, second)]
+        assert pairs(store) == right
+        cursor, found = None, []
+        for _ in right:
+            page = reviews(store, limit=1, cursor=cursor)
+            found += [(each.fact, each.old) for each in page.reviews]
+            cursor = page.cursor
+        assert found == right and cursor is None
+
+
 def test_later_pages_show_the_moment_of_the_first(tmp_path: Path) -> None:
     with open_store(tmp_path) as store:
         olds = store.remember(*(f"Nina works at place {number}." for number in range(3)))
