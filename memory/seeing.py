@@ -22,6 +22,7 @@ from rewound.projections.columns import Columns
 from rewound.projections.reader import ContainerView
 from rewound.projections.selection import Criteria, Mask
 from rewound.projections.selection import select as selected
+from rewound.projections.tokens import query_terms
 
 __all__ = [
     "ALL",
@@ -91,6 +92,7 @@ def narrowed(
         where=conditions.node,
         superseded=superseded,
         forgotten=forgotten,
+        naming=tuple(query_terms(when.moment.window_words or "")),
         said_before=when.valid[1] if said_by_then and when.valid and when.moment.valid_at else None,
     )
     times = (filters.since, filters.until)

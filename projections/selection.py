@@ -47,6 +47,9 @@ class Criteria(NamedTuple):
     where: Node | None = None
     superseded: bool = False
     forgotten: bool = False
+    naming: tuple[str, ...] = ()
+    """Terms that name the stretch `valid`: a fact that holds now and says all of them is about such
+    times itself (open on Sundays), whenever it began to hold."""
     said_before: int | None = None
     """Passages, messages and documents said later speak of nothing that could have been known."""
 
@@ -73,7 +76,7 @@ def select(view: ContainerView, criteria: Criteria) -> Selected:
     counted &= ~standing.passages | of_group(columns, documents)
     within = counted if Kind.DOCUMENT not in criteria.what else counted | documents
     allowed = within & among(columns.kind, criteria.what)
-    allowed &= _standing(columns, criteria)
+    allowed &= _standing(standing, criteria)
     if criteria.kinds:
         allowed &= among(columns.detail, criteria.kinds) & (columns.kind == Kind.FACT)
     _times(standing, criteria, allowed)
@@ -86,23 +89,38 @@ def select(view: ContainerView, criteria: Criteria) -> Selected:
     return Selected(columns, counted, allowed)
 
 
-def _standing(columns: Columns, criteria: Criteria) -> Mask:
+def _standing(standing: Standing, criteria: Criteria) -> Mask:
     """Facts that hold; all else always does."""
+    columns = standing.columns
     facts: Mask = columns.kind == Kind.FACT
     held: Mask = np.ones(columns.n, np.bool_)
-    if criteria.valid is not None:
+    if criteria.valid is None:
+        held &= criteria.superseded | _current(columns, criteria.now)
+    else:
         start, end = criteria.valid
         held &= (columns.valid_from < end) & (columns.valid_to > start)
         held &= columns.valid_from < columns.valid_to
+        if criteria.naming:
+            held |= _current(columns, criteria.now) & _saying(standing, criteria.naming)
     if not criteria.superseded:
         held &= columns.expires > criteria.now
         held &= columns.standing != StandingCode.CORRECTED
-        if criteria.valid is None:
-            held &= columns.valid_to > criteria.now
-            # Superseded from a day that has not come, a fact still holds until then.
-            begun = columns.valid_from <= criteria.now
-            held &= (columns.standing == StandingCode.CURRENT) | begun
     return held | ~facts
+
+
+def _current(columns: Columns, now: int) -> Mask:
+    """What holds now. Superseded from a day that has not come, a fact still does until then."""
+    begun = columns.valid_from <= now
+    current: Mask = (columns.standing == StandingCode.CURRENT) | begun
+    return current & (columns.valid_to > now)
+
+
+def _saying(standing: Standing, terms: tuple[str, ...]) -> Mask:
+    """Entries that hold all of the terms in their words."""
+    found = np.ones(standing.columns.n, np.bool_)
+    for term in terms:
+        found &= standing.own([(entries.WORDS, term)])
+    return found
 
 
 def _times(standing: Standing, criteria: Criteria, allowed: Mask) -> None:
