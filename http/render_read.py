@@ -67,6 +67,7 @@ def _hit(hit: Hit) -> Text:
     return stacked(
         [
             wording(tight(hit.text), hit.standing),
+            *([Text(f"answers: {words.one_line(hit.answers.text)}")] if hit.answers else ()),
             joined(about),
             *sources,
             Text(hit.id, style="cyan"),

@@ -1,15 +1,16 @@
 """Answers to search and context: hits with where they come from, and hits packed for a model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 import msgspec
 
-from rewound.eventlog.ids import Kind
+from rewound.eventlog.ids import Kind, Ref
 from rewound.memory import requests as q
 from rewound.memory.answering import Asking, answers
 from rewound.memory.excerpting import excerpt
 from rewound.memory.find import find, sought
 from rewound.memory.moments import When, resolve
+from rewound.memory.neighbours import asked_before
 from rewound.memory.question_times import in_words
 from rewound.memory.replies import Found, Hit, Line, Packed
 from rewound.memory.scoping import Within
@@ -96,7 +97,8 @@ def _notes(query: str, hits: Hits, left_out: int, asking: Asking, when: When) ->
     return (*notes, nothing)
 
 
-def _hit(shower: Shower, match: Match) -> Hit:
+def _hit(shower: Shower, match: Match, told: Set[Ref] = frozenset()) -> Hit:
+    """`told` are hits that were given already, and need not be told of again."""
     state = match.row.state
     valid_from, valid_to = shower.validity(state)
     tags, metadata = shower.labels(state)
@@ -113,6 +115,7 @@ def _hit(shower: Shower, match: Match) -> Hit:
         tags=tags,
         metadata=metadata,
         also=tuple(str(ref) for ref in match.also),
+        answers=None if match.previous in told else asked_before(shower, match),
     )
 
 
@@ -140,7 +143,8 @@ def context(question: q.Context, asking: Asking) -> Packed:
     left = question.budget
     for place, match in enumerate(found):
         most = _LINE_BYTES[min(place, len(_LINE_BYTES) - 1)]
-        line = _line(shower, match, hits.weights, left, most)
+        told = {before.ref for before, _ in chosen}
+        line = _line(_hit(shower, match, told), hits.weights, left, most)
         if line is not None:
             chosen.append((match, line))
             left -= line.tokens
@@ -178,12 +182,9 @@ def _bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-def _line(
-    shower: Shower, match: Match, weights: Mapping[str, float], left: int, most: int
-) -> Line | None:
+def _line(hit: Hit, weights: Mapping[str, float], left: int, most: int) -> Line | None:
     """The hit as a line of at most `left` tokens, with at most about `most` bytes of its text, the
     part that answers; None if there is no room for that."""
-    hit = _hit(shower, match)
     head, tail = _frame(hit)
     room = left * _BYTES_PER_TOKEN - _bytes(head) - _bytes(tail) - _MARKS
     if room < min(_bytes(hit.text), _EXCERPT_TOKENS * _BYTES_PER_TOKEN):
@@ -210,5 +211,6 @@ def _frame(hit: Hit) -> tuple[str, str]:
     who = first and (first.speaker or first.title or first.address or first.role)
     who = who and " ".join(who.split())  # a name with line breaks in it could forge a line
     over = f", {hit.standing.state}" if hit.standing.state in _OVER else ""
-    head = f"- [{when[:10]}{over}] " + (f"{who}: " if who and hit.kind != "fact" else "")
+    asked = f"(asked: {hit.answers.text}) " if hit.answers else ""
+    head = f"- [{when[:10]}{over}] {asked}" + (f"{who}: " if who and hit.kind != "fact" else "")
     return head, f" ({hit.id})"

@@ -56,6 +56,12 @@ def excerpt(text: str, weights: Mapping[str, float], chars: int) -> str:
     return f"{before}{text[start:end].strip()}{after}"
 
 
+def closing(text: str, chars: int) -> str:
+    """The last sentence of a text, of which at most `chars` from its end."""
+    spans = _sentences(text, chars)
+    return text[spans[-1][0] :].strip() if spans else ""
+
+
 def _sentences(text: str, most: int) -> list[tuple[int, int]]:
     """Where the sentences or lines of a text begin and end, none blank or longer than `most`."""
     cuts = [0, *(found.end() for found in _END.finditer(text)), len(text)]

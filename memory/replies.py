@@ -128,6 +128,14 @@ class Undid(Reply, frozen=True, kw_only=True):
 # --- reading
 
 
+class Asked(Part, frozen=True, kw_only=True, omit_defaults=True):
+    """The question that a short message answers: the message before it."""
+
+    id: str
+    text: str
+    speaker: str | None = None
+
+
 class Hit(Part, frozen=True, kw_only=True, omit_defaults=True):
     """`also` holds ids of near-duplicates that this hit stands for. `explanation` is there when it
     was asked for."""
@@ -144,6 +152,7 @@ class Hit(Part, frozen=True, kw_only=True, omit_defaults=True):
     tags: tuple[str, ...] = ()
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
     also: tuple[str, ...] = ()
+    answers: Asked | None = None
     explanation: Explanation | None = None
 
 

@@ -43,6 +43,8 @@ class Match(NamedTuple):
     signals: dict[str, float]
     also: tuple[Ref, ...]
     row: Row[Any]
+    previous: Ref | None = None
+    """The message before a message, if that may be found as well."""
 
 
 class Hits(NamedTuple):
@@ -123,7 +125,7 @@ def hits_of(ran: Ran | Hits) -> Hits:
     if isinstance(ran, Hits):
         return ran
     logits = dict(zip(ran.ordered.entries.tolist(), ran.ordered.logits.tolist(), strict=True))
-    matches = [_match(ran.texts, ran.asking.scores, logits, group) for group in ran.groups]
+    matches = [_match(ran.texts, ran.asking, logits, group) for group in ran.groups]
     return Hits(matches, ran.unembedded, ran.asking.query.weights())
 
 
@@ -205,9 +207,10 @@ def ranked_as(asking: Asking, ordinal: int) -> Ranked:
 
 
 def _match(
-    texts: Texts, scores: Scores, logits: Mapping[int, float], group: Sequence[Ranked]
+    texts: Texts, asking: Asking, logits: Mapping[int, float], group: Sequence[Ranked]
 ) -> Match:
     """The first of a group leads it; the best of its members gives the score."""
+    scores = asking.scores
     best = max(group, key=lambda ranked: logits[ranked.ordinal]).ordinal
     before = int(scores.previous[best])
     signals = {
@@ -222,4 +225,14 @@ def _match(
     row = texts.row(group[0].ref)
     assert row is not None, "a hit is a row of the moment"
     closest = max(float(scores.total[ranked.ordinal]) for ranked in group)
-    return Match(group[0].ref, probability(logits[best]), closest, told, others, row)
+    previous = _message_before(asking, group[0].ordinal)
+    return Match(group[0].ref, probability(logits[best]), closest, told, others, row, previous)
+
+
+def _message_before(asking: Asking, ordinal: int) -> Ref | None:
+    """The message before a message, where the search may return it."""
+    columns, allowed = asking.selected.columns, asking.selected.allowed
+    before = int(asking.scores.previous[ordinal])
+    if before == ordinal or columns.kind[ordinal] != Kind.MESSAGE or not allowed[before]:
+        return None
+    return Ref(Kind.MESSAGE, columns.item[before].tobytes())
