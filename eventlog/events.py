@@ -2,7 +2,8 @@
 
 An event is the smallest thing that a person may take back. It holds ids, enums, numbers, times and
 body references, never text. Structs are array-like: fields may only be added at the end, with a
-default; anything else is a new schema version with an upcaster (`registry.py`).
+default; anything else is a new schema version with an upcaster (`registry.py`). `importance` is in
+thousandths, 0 to 1000; None where nobody said any.
 
 `creates()` names the items an event brings into being (or supports anew), `refers()` the items and
 events it is about. Together with its causes and group they are the tags by which the log finds it;
@@ -79,6 +80,7 @@ class DocumentIngested(Event, frozen=True):
     metadata: Body | None = None
     said_at: Instant | None = None
     infer: bool = True
+    importance: int | None = None
 
     def creates(self) -> tuple[Ref, ...]:
         return (Ref(Kind.DOCUMENT, self.document),)
@@ -102,6 +104,7 @@ class DocumentReplaced(Event, frozen=True):
     metadata: Body | None = None
     said_at: Instant | None = None
     infer: bool = True
+    importance: int | None = None
 
     def refers(self) -> tuple[Ref, ...]:
         gone = tuple(Ref(Kind.PASSAGE, raw) for raw in self.dropped)
@@ -134,6 +137,7 @@ class MessageRecorded(Event, frozen=True):
     metadata: Body | None = None
     said_at: Instant | None = None
     infer: bool = True
+    importance: int | None = None
 
     def creates(self) -> tuple[Ref, ...]:
         return (Ref(Kind.MESSAGE, self.message),)
@@ -208,6 +212,7 @@ class FactRemembered(Event, frozen=True):
     metadata: Body | None = None
     said_at: Instant | None = None
     expires_at: int | None = None
+    importance: int | None = None
 
     def creates(self) -> tuple[Ref, ...]:
         return (Ref(Kind.FACT, self.fact),)
@@ -277,6 +282,7 @@ class FactEdited(Event, frozen=True):
     metadata: Body | None = None
     said_at: Instant | None = None
     expires_at: int | None = None
+    importance: int | None = None
 
     def creates(self) -> tuple[Ref, ...]:
         return (Ref(Kind.FACT, self.fact),)
@@ -498,6 +504,16 @@ class TagsEdited(Event, frozen=True):
     item: Ref
     added: Body | None = None
     removed: Body | None = None
+
+    def refers(self) -> tuple[Ref, ...]:
+        return (self.item,)
+
+
+class ImportanceSet(Event, frozen=True):
+    """A person said how important a fact, document or message is."""
+
+    item: Ref
+    importance: int
 
     def refers(self) -> tuple[Ref, ...]:
         return (self.item,)

@@ -41,6 +41,7 @@ NAMES: dict[str, type[e.Event]] = {
     "entity split": e.EntitySplit,
     "entity renamed": e.EntityRenamed,
     "tags edited": e.TagsEdited,
+    "importance set": e.ImportanceSet,
     "profile written": e.ProfileWritten,
     "summary written": e.SummaryWritten,
     "container configured": e.ContainerConfigured,

@@ -114,6 +114,7 @@ def _hit(shower: Shower, match: Match, told: Set[Ref] = frozenset()) -> Hit:
         valid_to=valid_to,
         tags=tags,
         metadata=metadata,
+        importance=shower.importance(state),
         also=tuple(str(ref) for ref in match.also),
         answers=None if match.previous in told else asked_before(shower, match),
     )

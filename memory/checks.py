@@ -31,7 +31,12 @@ _LIMIT = f.whole(1, f.LIMIT_MAX)
 _QUERY = f.words(f.QUERY_CHARS_MAX)
 _CURSOR = f.optional(_QUERY)
 
-_ITEM: Checks = {"id": f.optional(_ID), "tags": f.tags, "metadata": f.metadata}
+_ITEM: Checks = {
+    "id": f.optional(_ID),
+    "tags": f.tags,
+    "metadata": f.metadata,
+    "importance": f.optional(f.share),
+}
 _HOLDS: Checks = {"said_at": _TIME, "valid_from": _TIME, "valid_to": _TIME, "expires_at": _TIME}
 
 FILTERS: Checks = {
@@ -181,6 +186,7 @@ REQUESTS: dict[type[q.Request], Checks] = {
         "metadata": f.optional(f.metadata),
         "add_tags": f.tags,
         "remove_tags": f.tags,
+        "importance": f.optional(f.share),
     },
     q.Forget: {
         **_WRITE,

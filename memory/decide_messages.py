@@ -17,7 +17,7 @@ from rewound.eventlog.instants import Instant, Precision
 from rewound.memory import requests as q
 from rewound.memory.conversations import Conversation, Place
 from rewound.memory.deciding import Deciding, Plan, decides
-from rewound.memory.drafting import Drafting, check_one_fact, decide_each, item
+from rewound.memory.drafting import Drafting, check_one_fact, decide_each, item, thousandths
 from rewound.memory.identity import (
     MessageContent,
     caller_message_digest,
@@ -63,6 +63,7 @@ class _Held:
     content: MessageContent
     infer: bool
     tags: frozenset[str]
+    importance: int | None
     facts: tuple[FactId, ...]
     settled: bool
 
@@ -172,6 +173,7 @@ class _Transcript:
             content=message_content(state.role, speaker, state.said_at, text),
             infer=state.infer,
             tags=frozenset(view.tags(state.tags)),
+            importance=state.importance,
             facts=tuple(facts),
             settled=settled,
         )
@@ -201,9 +203,10 @@ class _Transcript:
             metadata=bodies.value(new.metadata),
             said_at=sent.said_at,
             infer=infer,
+            importance=thousandths(new.importance),
         )
         event_id = drafting.add(event, bodies)
-        held = _Held(message, at, sent.content, infer, frozenset(tags), (), False)
+        held = _Held(message, at, sent.content, infer, frozenset(tags), event.importance, (), False)
         if new.id is not None:
             drafting.file(self._digest(new.id), held.ref)
         elif sent.digest is not None:
@@ -216,7 +219,9 @@ class _Transcript:
     def _see_again(self, held: _Held, new: q.NewMessage, sent: _Sent) -> Item:
         event_id = self._drafting.see_again(held.ref, held.at)
         self._drafting.edit_tags(held.ref, held.tags, new.tags)
-        held = replace(held, tags=held.tags | frozenset(new.tags))
+        self._drafting.set_importance(held.ref, held.importance, new.importance)
+        importance = held.importance if new.importance is None else thousandths(new.importance)
+        held = replace(held, tags=held.tags | frozenset(new.tags), importance=importance)
         if self._command.infer and not held.infer:
             self._drafting.note("messages kept with infer off stay so: they yield no further facts")
         if not self._command.infer and not (held.facts or held.settled):

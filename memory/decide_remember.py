@@ -10,7 +10,7 @@ from rewound.eventlog.ids import Ref
 from rewound.eventlog.instants import Instant, parse_instant, show_us
 from rewound.memory import requests as q
 from rewound.memory.deciding import Deciding, Plan, decides
-from rewound.memory.drafting import Drafting, check_one_fact, decide_each, item
+from rewound.memory.drafting import Drafting, check_one_fact, decide_each, item, thousandths
 from rewound.memory.durations import parse_duration
 from rewound.memory.identity import FactContent, caller_digest
 from rewound.memory.replies import Item
@@ -57,7 +57,12 @@ def _note(new: q.NewFact) -> q.NewDocument:
             field=given[0],
         )
     return q.NewDocument(
-        text=new.text, id=new.id, said_at=new.said_at, tags=new.tags, metadata=new.metadata
+        text=new.text,
+        id=new.id,
+        said_at=new.said_at,
+        tags=new.tags,
+        metadata=new.metadata,
+        importance=new.importance,
     )
 
 
@@ -84,7 +89,7 @@ def _take(drafting: Drafting, facts: Facts, new: q.NewFact) -> Item:
             return _see_ended(drafting, new, ref, version)
         # It was superseded, and is said again without a time, that is to say now: news.
     drafting.note_returning(digest)
-    version = facts.add(content, _tags(new), None)
+    version = facts.add(content, _tags(new), None, thousandths(new.importance))
     drafting.file(digest, version.ref)
     return item("written", version.ref, drafting.last)
 
@@ -96,7 +101,7 @@ def _upsert(drafting: Drafting, facts: Facts, new: q.NewFact, content: FactConte
     found = (facts.find(ref.id) for ref in reversed(drafting.known(digest)))
     version = next((known for known in found if known is not None), None)
     if version is None:
-        version = facts.add(content, _tags(new), new.id)
+        version = facts.add(content, _tags(new), new.id, thousandths(new.importance))
         drafting.file(digest, version.ref)
         return item("written", version.ref, drafting.last, caller_id=new.id)
     change = Change(
@@ -110,6 +115,7 @@ def _upsert(drafting: Drafting, facts: Facts, new: q.NewFact, content: FactConte
         attribute=content.attribute,
         value=content.value,
         metadata=content.metadata or None,
+        importance=thousandths(new.importance),
     )
     if not change.differs(version):
         return _see_again(drafting, facts, new, version)
@@ -128,7 +134,8 @@ def _see_again(drafting: Drafting, facts: Facts, new: q.NewFact, version: Versio
             "update its expires_at to keep it longer"
         )
     drafting.edit_tags(version.ref, version.tags, new.tags)
-    facts.tagged(version, version.tags | frozenset(new.tags))
+    drafting.set_importance(version.ref, version.importance, new.importance)
+    facts.marked(version, version.tags | frozenset(new.tags), thousandths(new.importance))
     return item("seen again", version.ref, event, caller_id=new.id)
 
 
@@ -139,6 +146,7 @@ def _see_ended(drafting: Drafting, new: q.NewFact, ref: Ref, current: Version) -
     drafting.touch(ref, *current.refs())
     event = drafting.see_again(ref, row.state.at)
     drafting.edit_tags(ref, drafting.view.tags(row.state.tags), new.tags)
+    drafting.set_importance(ref, row.state.importance, new.importance)
     drafting.note(f"{ref} is known and has been superseded since by {current.ref}")
     return item("seen again", ref, event, current=current.id)
 

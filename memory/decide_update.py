@@ -1,4 +1,5 @@
-"""Updating: a new version of a fact by any id of its chain, or other tags for any item."""
+"""Updating: a new version of a fact by any id of its chain; other tags, another importance for any
+item."""
 
 from __future__ import annotations
 
@@ -6,7 +7,8 @@ from rewound.eventlog.errors import InvalidInput, NotFound, WrongKind
 from rewound.eventlog.ids import NAMES, Kind, Ref
 from rewound.memory import requests as q
 from rewound.memory.deciding import Deciding, Plan, decides
-from rewound.memory.drafting import Drafting, item
+from rewound.memory.drafting import Drafting, item, thousandths
+from rewound.memory.inputs import NOTHING_TO_CHANGE
 from rewound.memory.replies import Item
 from rewound.memory.sent_facts import Change, Facts, Version
 from rewound.memory.targets import ITEMS, check_scope, named
@@ -14,7 +16,7 @@ from rewound.memory.targets import ITEMS, check_scope, named
 
 @decides(q.Update)
 def update(command: q.Update, deciding: Deciding) -> Plan:
-    """Give a fact another wording, or an item other tags.
+    """Give a fact another wording, or an item other tags or another importance.
 
     What is as asked for already is seen again. Raises NotFound, WrongKind, InvalidInput, Stale.
     """
@@ -22,7 +24,7 @@ def update(command: q.Update, deciding: Deciding) -> Plan:
     ref = _meant(command, drafting)
     if ref.kind is Kind.FACT:
         return drafting.plan([_update_fact(command, drafting, ref)])
-    return drafting.plan([_update_tags(command, drafting, ref)])
+    return drafting.plan([_mark(command, drafting, ref)])
 
 
 def _meant(command: q.Update, drafting: Drafting) -> Ref:
@@ -53,18 +55,20 @@ def _meant(command: q.Update, drafting: Drafting) -> Ref:
 
 
 def _given(command: q.Update) -> str | None:
-    """The first field that only a fact has; None when it is about tags alone."""
+    """The first field that only a fact has; None when it is about tags or importance alone."""
     names = ("text", "said_at", "valid_from", "valid_to", "expires_at", "metadata")
     found = next((name for name in names if getattr(command, name) is not None), None)
     return "corrects" if found is None and command.corrects else found
 
 
-def _update_tags(command: q.Update, drafting: Drafting, ref: Ref) -> Item:
+def _mark(command: q.Update, drafting: Drafting, ref: Ref) -> Item:
     row = drafting.view.row(ref)
     assert row is not None, "checked before"
     drafting.touch(ref)
     held = drafting.view.tags(row.state.tags)
-    event = drafting.edit_tags(ref, held, command.add_tags, command.remove_tags)
+    tagged = drafting.edit_tags(ref, held, command.add_tags, command.remove_tags)
+    weighed = drafting.set_importance(ref, row.state.importance, command.importance)
+    event = tagged or weighed
     if event is not None:
         return item("written", ref, event)
     return item("unchanged", ref, drafting.see_again(ref, row.state.at))
@@ -86,8 +90,10 @@ def _update_fact(command: q.Update, drafting: Drafting, ref: Ref) -> Item:
         return item("written", edited.ref, event, current=edited.id if older else None)
     current = version.id if older else None
     tagged = drafting.edit_tags(version.ref, version.tags, command.add_tags, command.remove_tags)
-    if tagged is not None:
-        return item("written", version.ref, tagged, current=current)
+    weighed = drafting.set_importance(version.ref, version.importance, command.importance)
+    marked = tagged or weighed
+    if marked is not None:
+        return item("written", version.ref, marked, current=current)
     seen = drafting.see_again(version.ref, version.at)
     return item("unchanged", version.ref, seen, current=current)
 
@@ -102,7 +108,9 @@ def _change(command: q.Update, drafting: Drafting, version: Version) -> Change:
         valid_to=drafting.time(command.valid_to, "valid_to"),
         expires_at=None if expires is None else expires.at,
         metadata=command.metadata,
+        importance=thousandths(command.importance),
     )
-    if _given(command) is None and not (command.add_tags or command.remove_tags):
-        raise InvalidInput("nothing to change: give a text, add_tags or remove_tags", field="text")
+    in_place = command.add_tags or command.remove_tags or command.importance is not None
+    if _given(command) is None and not in_place:
+        raise InvalidInput(NOTHING_TO_CHANGE, field="text")
     return change

@@ -26,6 +26,7 @@ from rewound.memory.identity import Scope
 from rewound.memory.moments import zone_of
 from rewound.memory.replies import Item, Status, Written
 from rewound.memory.targets import scope_parts
+from rewound.projections.importance import WHOLE
 
 NO_EXTRACTOR = (
     "no extractor is set: texts are kept and searchable, facts will be derived when one is there"
@@ -102,6 +103,13 @@ class Drafting:
         if new is None and gone is None:
             return None
         return self.add(e.TagsEdited(item, new, gone), bodies)
+
+    def set_importance(self, item: Ref, held: int | None, given: float | None) -> EventId | None:
+        """The change from the importance held (thousandths), if one is given and it is one."""
+        new = thousandths(given)
+        if new is None or new == held:
+            return None
+        return self.add(e.ImportanceSet(item, new), self.bodies())
 
     # --- what is known
 
@@ -213,6 +221,11 @@ def item(
         facts=tuple(show(Kind.FACT, fact) for fact in facts),
         current=None if current is None else show(ref.kind, current),
     )
+
+
+def thousandths(importance: float | None) -> int | None:
+    """An importance (0 to 1) as events have it."""
+    return None if importance is None else round(importance * WHOLE)
 
 
 def check_one_fact(text: str, infer: bool) -> None:

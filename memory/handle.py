@@ -105,6 +105,7 @@ class Memory(Reading):
         value: str | None = None,
         tags: Several = None,
         metadata: Mapping[str, Any] | None = None,
+        importance: float | None = None,
         scope: ScopeLike = None,
         infer: bool = False,
         key: str | None = None,
@@ -117,9 +118,10 @@ class Memory(Reading):
 
         `said_at` is when it was said, `valid_from` and `valid_to` bound when it is true, and from
         `expires_at` on it is no longer shown; `forget_after` ("30 days", "P30D") says instead how
-        long after it was said. `id` is your own: sent again, the fact gets a new version. Saying
-        the same again adds no second fact. With `infer` the text is kept as a note, and facts are
-        derived from it. `key` makes a retry safe: the same key and request get the same answer.
+        long after it was said. `importance` (0 to 1) lifts it among what a search finds. `id` is
+        your own: sent again, the fact gets a new version. Saying the same again adds no second
+        fact. With `infer` the text is kept as a note, and facts are derived from it. `key` makes a
+        retry safe: the same key and request get the same answer.
         Every reply has one item for each thing sent; in a list, what cannot be taken is refused by
         itself (`status`, `field`, `message`), while a single one raises.
         """
@@ -127,7 +129,7 @@ class Memory(Reading):
             "kind": kind, "id": id, "said_at": said_at, "valid_from": valid_from,
             "valid_to": valid_to, "expires_at": expires_at, "forget_after": forget_after,
             "subject": subject, "attribute": attribute, "value": value, "tags": tags,
-            "metadata": metadata,
+            "metadata": metadata, "importance": importance,
         }  # fmt: skip
         facts, refused = items_of(q.NewFact, "fact", fact, own)
         more = {"facts": facts, "infer": infer}
@@ -148,6 +150,7 @@ class Memory(Reading):
         said_at: Time | None = None,
         tags: Several = None,
         metadata: Mapping[str, Any] | None = None,
+        importance: float | None = None,
         scope: ScopeLike = None,
         infer: bool = True,
         key: str | None = None,
@@ -159,11 +162,11 @@ class Memory(Reading):
 
         `id` is your own: sent again with another text, the document is replaced and only what is
         new in it is read; the same text again adds nothing. Without `infer` the whole text is also
-        taken as one fact.
+        taken as one fact. `importance` (0 to 1) lifts it, and what is drawn from it, in searches.
         """
         own = {
             "id": id, "title": title, "address": address, "media": media, "said_at": said_at,
-            "tags": tags, "metadata": metadata,
+            "tags": tags, "metadata": metadata, "importance": importance,
         }  # fmt: skip
         documents, refused = items_of(q.NewDocument, "document", document, own)
         more = {"documents": documents, "infer": infer}
@@ -224,11 +227,12 @@ class Memory(Reading):
         metadata: Mapping[str, Any] | None = None,
         add_tags: Several = None,
         remove_tags: Several = None,
+        importance: float | None = None,
         scope: ScopeLike = None,
         key: str | None = None,
         unless_after: int | None = None,
     ) -> r.Written:
-        """Give a fact a new wording, or any item other tags.
+        """Give a fact a new wording, or any item other tags or another importance.
 
             memory.update(fact_id, "Nina works at Harbor Foods.", valid_from="2026-05-01")
 
@@ -239,7 +243,7 @@ class Memory(Reading):
             "valid_from": valid_from, "valid_to": valid_to, "expires_at": expires_at,
             "metadata": None if metadata is None else dict(metadata),
             "add_tags": many(add_tags, "add_tags"),
-            "remove_tags": many(remove_tags, "remove_tags"),
+            "remove_tags": many(remove_tags, "remove_tags"), "importance": importance,
         }  # fmt: skip
         return self._write(q.Update, r.Written, timed(more), scope, key, unless_after)
 

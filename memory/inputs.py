@@ -34,6 +34,8 @@ __all__ = [
 R = TypeVar("R", bound=q.Request)
 W = TypeVar("W", bound=Reply)
 
+NOTHING_TO_CHANGE = "nothing to change: give a text, add_tags, remove_tags or an importance"
+
 BATCHES: dict[type[q.Request], str] = {
     q.Remember: "facts",
     q.Ingest: "documents",
@@ -146,8 +148,9 @@ def _check_update(update: q.Update) -> None:
     _check_order(update)
     optional = ("text", "said_at", "valid_from", "valid_to", "expires_at", "metadata")
     given = [name for name in optional if getattr(update, name) is not None]
-    if not given and not update.add_tags and not update.remove_tags:
-        raise InvalidInput("nothing to change: give a text, add_tags or remove_tags", field="text")
+    in_place = update.add_tags or update.remove_tags or update.importance is not None
+    if not given and not in_place:
+        raise InvalidInput(NOTHING_TO_CHANGE, field="text")
     both = set(update.add_tags) & set(update.remove_tags)
     if both:
         raise InvalidInput("a tag is both in add_tags and in remove_tags", field="remove_tags")

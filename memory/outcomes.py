@@ -221,11 +221,13 @@ def is_earlier(view: ContainerView, one: FactRow, other: FactRow) -> bool:
 
 
 def _loses_nothing(view: ContainerView, kept: FactRow, gone: FactRow) -> bool:
-    """Whether what stands for both is found by all that the other would be found by."""
+    """Whether what stands for both is found by all that the other would be found by, and is held
+    as important."""
     tags = set(view.tags(gone.tags)) <= set(view.tags(kept.tags))
     metadata = view.value(gone.metadata) or {}
     same = metadata == (view.value(kept.metadata) or {})
-    return tags and (not metadata or same) and gone.caller_id is None
+    lifted = (gone.importance or 0) <= (kept.importance or 0)
+    return tags and lifted and (not metadata or same) and gone.caller_id is None
 
 
 def stands_for(view: ContainerView, fact: FactId) -> FactId | None:

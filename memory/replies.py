@@ -137,8 +137,9 @@ class Asked(Part, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Hit(Part, frozen=True, kw_only=True, omit_defaults=True):
-    """`also` holds ids of near-duplicates that this hit stands for. `explanation` is there when it
-    was asked for."""
+    """`signals` tell what made it near (`words`, `meaning`, both again for the message before it)
+    and what lifted it (`recency`, `importance`). `also` holds ids of near-duplicates that this hit
+    stands for. `explanation` is there when it was asked for."""
 
     id: str
     kind: str
@@ -151,6 +152,7 @@ class Hit(Part, frozen=True, kw_only=True, omit_defaults=True):
     valid_to: str | None = None
     tags: tuple[str, ...] = ()
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+    importance: float | None = None
     also: tuple[str, ...] = ()
     answers: Asked | None = None
     explanation: Explanation | None = None

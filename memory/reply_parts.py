@@ -96,6 +96,8 @@ class View(Part, frozen=True, kw_only=True, omit_defaults=True):
     caller_id: str | None = None
     tags: tuple[str, ...] = ()
     metadata: dict[str, Any] = {}
+    importance: float | None = None
+    """0 to 1: its own, else that of what it is from; left out where nobody said any."""
     scope: dict[str, str] = {}
     sources: tuple[Source, ...] = ()
     status: str | None = None

@@ -88,7 +88,7 @@ class NewFact(
     """A statement to be remembered word for word.
 
     From `expires_at` on it is no longer shown; `forget_after` (`30 days`, `P30D`) says instead how
-    long after it was said.
+    long after it was said. `importance` (0 to 1) says how much a search is to lift it.
     """
 
     text: str
@@ -104,12 +104,14 @@ class NewFact(
     value: str | None = None
     tags: tuple[str, ...] = ()
     metadata: dict[str, Any] = {}
+    importance: float | None = None
 
 
 class NewDocument(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """A text to be kept verbatim. `id` is the caller's own: sent again, it replaces."""
+    """A text to be kept verbatim. `id` is the caller's own: sent again, it replaces. Facts drawn
+    from it have its `importance` (0 to 1) unless they have their own."""
 
     text: str
     id: str | None = None
@@ -119,12 +121,14 @@ class NewDocument(
     said_at: str | None = None
     tags: tuple[str, ...] = ()
     metadata: dict[str, Any] = {}
+    importance: float | None = None
 
 
 class NewMessage(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """One message. `time` is when it was said; `name` the speaker's."""
+    """One message. `time` is when it was said; `name` the speaker's. Facts drawn from it have its
+    `importance` (0 to 1) unless they have their own."""
 
     content: str
     role: RoleName = "user"
@@ -133,6 +137,7 @@ class NewMessage(
     time: str | None = None
     tags: tuple[str, ...] = ()
     metadata: dict[str, Any] = {}
+    importance: float | None = None
 
 
 class Remember(Write, frozen=True, kw_only=True, tag=True):
@@ -156,10 +161,11 @@ class AddMessages(Write, frozen=True, kw_only=True, tag=True):
 
 
 class Update(Write, frozen=True, kw_only=True, tag=True):
-    """A new wording for a fact's chain (fact ids), or only other tags (any item).
+    """A new wording for a fact's chain (fact ids), or only other tags or another importance (any
+    item).
 
     With `text` the chain gets a new version; `corrects` says the old one was wrong all along.
-    `add_tags` and `remove_tags` edit tags in place.
+    `add_tags`, `remove_tags` and `importance` (0 to 1) edit in place.
     """
 
     id: str
@@ -172,6 +178,7 @@ class Update(Write, frozen=True, kw_only=True, tag=True):
     metadata: dict[str, Any] | None = None
     add_tags: tuple[str, ...] = ()
     remove_tags: tuple[str, ...] = ()
+    importance: float | None = None
 
 
 QUERY_LIMIT = 100

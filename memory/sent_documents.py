@@ -11,7 +11,7 @@ from rewound.eventlog import events as e
 from rewound.eventlog.bodies import Body, BodyWriter, Place
 from rewound.eventlog.ids import DocumentId, EventId, FactId, Kind, PassageId, Ref
 from rewound.memory import requests as q
-from rewound.memory.drafting import Drafting, check_one_fact, item
+from rewound.memory.drafting import Drafting, check_one_fact, item, thousandths
 from rewound.memory.ending import drawn, unsaid
 from rewound.memory.identity import DocumentContent, caller_digest
 from rewound.memory.pieces import inked, pieces
@@ -46,6 +46,7 @@ class Held:
     infer: bool
     content: DocumentContent
     tags: frozenset[str]
+    importance: int | None = None
     facts: tuple[FactId, ...] = ()
     settled: bool = False
     masked: bool = False
@@ -64,6 +65,7 @@ class Sent:
     infer: bool
     caller_id: str | None
     tags: tuple[str, ...]
+    importance: float | None
 
 
 class Documents:
@@ -90,6 +92,7 @@ class Documents:
             infer,
             new.id,
             tuple(dict.fromkeys(new.tags)),
+            new.importance,
         )
         key = self._drafting.key
         digest = sent.content.digest(key)
@@ -146,14 +149,25 @@ class Documents:
         self._drafting.file(digest, Ref(Kind.DOCUMENT, document))
         uncut = [Piece(text, body.seen_from(at), ()) for text, body in zip(texts, new, strict=True)]
         cut = self._cut(document, uncut, event_id)
-        held = Held(document, at, cut, sent.media, sent.infer, sent.content, frozenset(sent.tags))
+        held = Held(
+            document,
+            at,
+            cut,
+            sent.media,
+            sent.infer,
+            sent.content,
+            frozenset(sent.tags),
+            thousandths(sent.importance),
+        )
         held = self._state(held, event_id, rewritten=True)
         return self._told("written", held, event_id, sent)
 
     def _see_again(self, held: Held, sent: Sent) -> Item:
         event_id = self._drafting.see_again(held.ref, held.at)
         self._drafting.edit_tags(held.ref, held.tags, sent.tags)
-        held = replace(held, tags=held.tags | frozenset(sent.tags))
+        self._drafting.set_importance(held.ref, held.importance, sent.importance)
+        importance = _importance(held, sent)
+        held = replace(held, tags=held.tags | frozenset(sent.tags), importance=importance)
         held = self._state(held, event_id, rewritten=False)
         return self._told("seen again", held, event_id, sent)
 
@@ -200,6 +214,7 @@ class Documents:
             sent.infer,
             sent.content,
             frozenset(sent.tags) or held.tags,
+            _importance(held, sent),
             held.facts,
             held.settled and not reworded,
             held.masked,
@@ -266,6 +281,11 @@ class Documents:
         return item(status, held.ref, event_id, caller_id=sent.caller_id, facts=held.facts)
 
 
+def _importance(held: Held, sent: Sent) -> int | None:
+    """What was sent with it now, else what it had."""
+    return held.importance if sent.importance is None else thousandths(sent.importance)
+
+
 def _beside(bodies: BodyWriter, sent: Sent) -> dict[str, Any]:
     """Fields that ingesting and replacing share."""
     return {
@@ -276,6 +296,7 @@ def _beside(bodies: BodyWriter, sent: Sent) -> dict[str, Any]:
         "metadata": bodies.value(sent.content.metadata),
         "said_at": sent.content.said_at,
         "infer": sent.infer,
+        "importance": thousandths(sent.importance),
     }
 
 
@@ -313,6 +334,7 @@ def _load(drafting: Drafting, document: DocumentId) -> Held | None:
             scope=view.value(state.scope) or {},
         ),
         frozenset(view.tags(state.tags)),
+        state.importance,
         tuple(facts),
         settled,
         any(piece.text is None or view.mask(ref, piece.body.place(0)) for piece in held),

@@ -46,6 +46,8 @@ class Version:
     tags: frozenset[str] = frozenset()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     scope: Scope = field(default_factory=dict)
+    importance: int | None = None
+    """Its own, in thousandths."""
 
     @property
     def ref(self) -> Ref:
@@ -70,6 +72,8 @@ class Change:
     attribute: str | None = None
     value: str | None = None
     metadata: Mapping[str, Any] | None = None
+    importance: int | None = None
+    """In thousandths; by itself it makes no new version."""
 
     def rewords(self, version: Version) -> bool:
         return normalised(self.text) != normalised(version.text)
@@ -109,7 +113,13 @@ class Facts:
         own = self._own.get(fact)
         return own if own is not None else _load(self._drafting.view, fact)
 
-    def add(self, content: FactContent, tags: Sequence[str], caller_id: str | None) -> Version:
+    def add(
+        self,
+        content: FactContent,
+        tags: Sequence[str],
+        caller_id: str | None,
+        importance: int | None,
+    ) -> Version:
         """A new fact. Raises InvalidInput when it ends before it begins."""
         _check_end(content, self._drafting.now_us)
         bodies = self._drafting.bodies()
@@ -122,10 +132,12 @@ class Facts:
             metadata=bodies.value(content.metadata),
             said_at=content.said_at,
             expires_at=content.expires_at,
+            importance=importance,
         )
         self._drafting.add(event, bodies)
         now_us = self._drafting.now_us
-        return self._keep(_of_content(fact, (fact,), at, content, now_us, caller_id, tags))
+        version = _of_content(fact, (fact,), at, content, now_us, caller_id, tags)
+        return self._keep(replace(version, importance=importance))
 
     def add_from(
         self,
@@ -174,6 +186,7 @@ class Facts:
         """A new version, with those tags. Raises InvalidInput when it ends before it begins."""
         content = self._changed(version, change)
         _check_end(content, self._drafting.now_us)
+        importance = version.importance if change.importance is None else change.importance
         bodies = self._drafting.bodies()
         fact, at = FactId(self._drafting.new_id()), self._drafting.position
         event = e.FactEdited(
@@ -186,6 +199,7 @@ class Facts:
             metadata=bodies.value(content.metadata),
             said_at=content.said_at,
             expires_at=content.expires_at,
+            importance=importance,
         )
         event_id = self._drafting.add(event, bodies, scope=version.scope)
         if version.caller_id is None:
@@ -193,7 +207,7 @@ class Facts:
         chain = (fact, *version.chain)
         caller_id, now_us = version.caller_id, self._drafting.now_us
         edited = _of_content(fact, chain, at, content, now_us, caller_id, sorted(tags))
-        return event_id, self._keep(edited)
+        return event_id, self._keep(replace(edited, importance=importance))
 
     def _changed(self, version: Version, change: Change) -> FactContent:
         """What the new version says. A correction holds from when the old one was said to.
@@ -240,10 +254,11 @@ class Facts:
             change.value if change.value is not None else None if reworded else value,
         )
 
-    def tagged(self, version: Version, tags: frozenset[str]) -> None:
-        """The version has these tags now."""
+    def marked(self, version: Version, tags: frozenset[str], importance: int | None) -> None:
+        """The version has these tags now, and this importance if one is given."""
         if version.id in self._own:
-            self._keep(replace(version, tags=tags))
+            held = version.importance if importance is None else importance
+            self._keep(replace(version, tags=tags, importance=held))
 
     def _keep(self, version: Version) -> Version:
         self._own.update(dict.fromkeys(version.chain, version))
@@ -316,6 +331,7 @@ def _of_row(
         tags=frozenset(view.tags(state.tags)),
         metadata=view.value(state.metadata) or {},
         scope=view.value(state.scope) or {},
+        importance=state.importance,
     )
 
 

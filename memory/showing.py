@@ -18,6 +18,7 @@ from rewound.memory.moments import LAST_US, When
 from rewound.memory.replies import Source, Standing, View
 from rewound.projections.documents import DocumentRow, PassageRow
 from rewound.projections.facts import FactRow
+from rewound.projections.importance import WHOLE
 from rewound.projections.jobs import JobRow, JobState
 from rewound.projections.messages import MessageRow
 from rewound.projections.reader import ContainerView
@@ -161,11 +162,25 @@ class Shower:
             state = home.row
         return self.view.tags(state.tags), self.view.value(state.metadata) or {}
 
+    def importance(self, state: Any) -> float | None:
+        """0 to 1: an item's own, else that of the document or message that it is from."""
+        found = None if isinstance(state, PassageRow) else state.importance
+        home: Ref | None = None
+        if isinstance(state, PassageRow):
+            home = Ref(Kind.DOCUMENT, state.document)
+        elif isinstance(state, FactRow) and state.sources:
+            home = state.sources[0].source
+        if found is None and home is not None and not self.hides(home):
+            row = self.view.row(home, self.when.at)
+            found = None if row is None else row.state.importance
+        return None if found is None else found / WHOLE
+
     def _common(self, state: FactRow | MessageRow | DocumentRow) -> dict[str, Any]:
         return {
             "caller_id": self.view.text(state.caller_id),
             "tags": self.view.tags(state.tags),
             "metadata": self.view.value(state.metadata) or {},
+            "importance": self.importance(state),
             "scope": self.view.value(state.scope) or {},
         }
 

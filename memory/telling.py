@@ -19,6 +19,7 @@ from rewound.eventlog.instants import Instant, show_instant, show_us
 from rewound.eventlog.log import Recorded
 from rewound.memory.moments import When
 from rewound.memory.replies import EventView
+from rewound.projections.importance import WHOLE
 from rewound.projections.reader import ContainerView
 
 TOLD_CHARS = 2_000
@@ -38,6 +39,9 @@ _KINDS: dict[Any, Kind] = {
 }
 _TIMES = frozenset({"expires_at", "retry_at"})
 """Fields whose whole number is a time in µs."""
+
+_THOUSANDTHS = frozenset({"importance"})
+"""Fields that are told as a share, 0 to 1."""
 
 _OWNERS = frozenset({Kind.DOCUMENT, Kind.MESSAGE, Kind.FACT})
 
@@ -269,6 +273,8 @@ def _plain(value: Any, field: Field) -> Any:
             return value.hex()
         case int() if field.name in _TIMES:
             return show_us(value)
+        case int() if field.name in _THOUSANDTHS:
+            return value / WHOLE
     return value
 
 

@@ -18,6 +18,7 @@ from rewound.memory.scoping import Within
 from rewound.memory.showing_verdicts import word
 from rewound.memory.targets import event_of, listed
 from rewound.memory.telling import Teller, positions_about
+from rewound.projections.importance import WHOLE
 from rewound.projections.reader import ContainerView
 
 QUOTED_CHARS = 120
@@ -199,6 +200,8 @@ def _changed(event: e.Event, told: EventView) -> str | None:
             new, gone = (told.texts.get(name) or [] for name in ("added", "removed"))
             parts = [f"{sign}{tag}" for sign, tags in (("+", new), ("-", gone)) for tag in tags]
             return _cut(f"tags {' '.join(parts)}")
+        case e.ImportanceSet():
+            return f"importance {event.importance / WHOLE:g}"
     return None
 
 

@@ -64,11 +64,13 @@ class Entry(NamedTuple):
     before: int = FIRST
     """The group of the message before this one in its conversation; a fact's source has one."""
     source: int = FIRST
-    """The group of the message that a fact was drawn from."""
+    """The group of the message or document that a fact was drawn from."""
     traits: int = 0
     """What its text is like: `traits.Trait` bits."""
     support: int = 0
     """How often a fact was said, 255 for more."""
+    importance: int = 0
+    """What was said of the item itself: 1 + thousandths, 0 where nothing was."""
 
 
 # V16, not S16: numpy takes trailing NULs off an S16.
@@ -90,6 +92,7 @@ _DTYPES: Final = {
     "source": np.dtype("<u4"),
     "traits": np.dtype("u1"),
     "support": np.dtype("u1"),
+    "importance": np.dtype("<u2"),
 }
 ENTRY: Final = np.dtype([(name, _DTYPES[name]) for name in Entry._fields])
 """An `Entry` in numpy, packed."""
@@ -126,6 +129,7 @@ class Columns:
     source: npt.NDArray[np.uint32]
     traits: npt.NDArray[np.uint8]
     support: npt.NDArray[np.uint8]
+    importance: npt.NDArray[np.uint16]
     memo: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
     """What readers worked out from these columns alone, by name: done once for a version."""
 

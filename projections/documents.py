@@ -10,6 +10,7 @@ from rewound.eventlog.bodies import Body
 from rewound.eventlog.ids import DocumentId, Kind, Ref
 from rewound.eventlog.instants import Instant
 from rewound.eventlog.log import Recorded
+from rewound.projections import importance
 from rewound.projections import tags as tagging
 from rewound.projections import view as v
 from rewound.projections.tags import Tags
@@ -30,6 +31,7 @@ class DocumentRow(msgspec.Struct, frozen=True, array_like=True):
     said_at: Instant | None
     infer: bool
     scope: Body | None
+    importance: int | None = None
 
 
 class PassageRow(msgspec.Struct, frozen=True, array_like=True):
@@ -47,12 +49,14 @@ def fold_document(
 ) -> DocumentRow | None:
     """The content last stated, while any sending of it holds and it was not removed since."""
     stated: Recorded | None = None
+    first: Recorded | None = None
     tagged: tuple[Recorded, int] | None = None  # what states the tags, and since which contributor
     supported = removed = False
     for number, recorded in enumerate(contributors):
         match recorded.event:
             case e.DocumentIngested() | e.SeenAgain():
                 stated = v.restated(recorded, resolve)
+                first = first or stated
                 supported, removed = True, False
                 tagged = tagged or (stated, 0)
             case e.DocumentReplaced(tags=tags):
@@ -61,7 +65,7 @@ def fold_document(
                     tagged = (recorded, number)
             case e.DocumentRemoved():
                 removed = True
-    if stated is None or tagged is None or not supported or removed:
+    if stated is None or first is None or tagged is None or not supported or removed:
         return None
     sent, at = _sent(stated), stated.position
     tags_from, since = tagged
@@ -78,6 +82,7 @@ def fold_document(
         said_at=sent.said_at,
         infer=sent.infer,
         scope=v.absolute(stated.envelope.scope, at),
+        importance=importance.gathered(_sent(first).importance, contributors),
     )
 
 
@@ -128,7 +133,7 @@ def _removed(event: e.DocumentRemoved) -> list[bytes]:
 
 DOCUMENTS = v.View(
     name="documents",
-    version=1,
+    version=2,
     state=DocumentRow,
     handles={
         e.DocumentIngested: _document,
@@ -136,6 +141,7 @@ DOCUMENTS = v.View(
         e.DocumentRemoved: _document,
         e.SeenAgain: v.item_of(Kind.DOCUMENT),
         e.TagsEdited: v.item_of(Kind.DOCUMENT),
+        e.ImportanceSet: v.item_of(Kind.DOCUMENT),
     },
     ignores=v.types(e.MessageRecorded).union(
         v.CUT,

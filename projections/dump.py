@@ -79,6 +79,7 @@ def _common(view: ContainerView, row: DocumentRow | MessageRow | FactRow) -> Pla
         "metadata": view.value(row.metadata),
         "said_at": _said(row.said_at),
         "scope": view.value(row.scope),
+        "importance": row.importance,
     }
 
 

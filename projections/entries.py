@@ -82,6 +82,8 @@ class Entry(NamedTuple):
     standing: int
     support: int = 0
     """How often a fact was said: its sources, or 1 without one, and the facts that repeat it."""
+    importance: int = 0
+    """As the column has it: 1 + thousandths, 0 where nobody said any of the item itself."""
 
 
 SUPPORT_MAX = 255
@@ -104,14 +106,21 @@ def entry_of(key: bytes, state: AnyRow) -> Entry:
             said = max(1, len({span.source for span in state.sources})) + len(state.repeated_by)
             return Entry(
                 raw, kind, state.kind, state.valid_from, state.valid_to, expires, standing,
-                min(said, SUPPORT_MAX),
+                min(said, SUPPORT_MAX), _importance(state.importance),
             )  # fmt: skip
         case MessageRow() | DocumentRow():
             said = state.recorded_at if state.said_at is None else state.said_at.at
             detail = state.role if isinstance(state, MessageRow) else 0
-            return Entry(raw, kind, int(detail), said, MAX_US, MAX_US, StandingCode.CURRENT)
+            return Entry(
+                raw, kind, int(detail), said, MAX_US, MAX_US, StandingCode.CURRENT,
+                importance=_importance(state.importance),
+            )  # fmt: skip
         case PassageRow():
             return Entry(raw, kind, 0, MIN_US, MAX_US, MAX_US, StandingCode.CURRENT)
+
+
+def _importance(thousandths: int | None) -> int:
+    return 0 if thousandths is None else 1 + thousandths
 
 
 def body_of(state: AnyRow) -> Body | None:

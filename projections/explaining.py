@@ -76,7 +76,7 @@ class Account(NamedTuple):
     `counted` is how many entries the read may know of at the moment, `allowed` how many of them
     pass the filters, `found` how many words or meaning speak for, and `candidates` how many were
     ranked anew, in `units`. A logit is `fit + slope * (score - best)`, before what `further`
-    takes.
+    takes; `best` is the best score without what lifts.
     """
 
     ranker: Ranker
@@ -258,7 +258,7 @@ class Explaining:
         names = [name for name, said in speakers(view, query).items() if known[said].any()]
         best, fit = 0.0, 0.0
         if self._ranked is not None:
-            best, fit = float(self._ranked.score.max()), float(self._ranked.logit.max())
+            best, fit = self._ranked.best, self._ranked.fit
         return Account(
             ranker=ran.ranker,
             meant=scores.meant,

@@ -13,6 +13,7 @@ from rewound.eventlog.bodies import Body
 from rewound.eventlog.ids import EventId, FactId, Kind, Ref
 from rewound.eventlog.instants import MAX_US, Instant
 from rewound.eventlog.log import Recorded
+from rewound.projections import importance
 from rewound.projections import tags as tagging
 from rewound.projections import view as v
 from rewound.projections.tags import Tags
@@ -69,6 +70,8 @@ class FactRow(msgspec.Struct, frozen=True, array_like=True):
     superseded_by: tuple[FactId, ...] = ()
     """Everything that took its place or stands for it, in the order recorded; `ended` is the one
     of these endings that counts."""
+    importance: int | None = None
+    """Its own, in thousandths."""
 
 
 Asserting = e.FactRemembered | e.FactExtracted | e.FactEdited
@@ -133,7 +136,12 @@ def _row(
         repeated_by=() if alone else _repeated(fact, contributors),
         extends=() if alone else _extended(fact, contributors),
         superseded_by=tuple(dict.fromkeys(each.by for *_, each in endings)),
+        importance=importance.gathered(_importance(first), contributors),
     )
+
+
+def _importance(stated: Asserting) -> int | None:
+    return None if isinstance(stated, e.FactExtracted) else stated.importance
 
 
 def _states(event: e.Event, fact: FactId) -> bool:
@@ -298,7 +306,7 @@ def _withdrawn(event: e.FactsEnded) -> list[bytes]:
 
 FACTS = v.View(
     name="facts",
-    version=3,
+    version=4,
     state=FactRow,
     handles={
         e.FactRemembered: _stated,
@@ -310,6 +318,7 @@ FACTS = v.View(
         e.FactsLinked: _linked,
         e.SeenAgain: v.item_of(Kind.FACT),
         e.TagsEdited: v.item_of(Kind.FACT),
+        e.ImportanceSet: v.item_of(Kind.FACT),
     },
     ignores=v.SENT.union(
         v.CUT, v.DERIVED, v.JUDGED, v.POLICY, v.HIDDEN, v.NAMED, v.GRAPH, v.WRITTEN, v.KEPT

@@ -45,11 +45,16 @@ SINGLE: Final = (
     "assistant, asked for",
     "assistant, suggestion asked for",
     "meaning, suggestion asked for",
-    "share that is newer",
+    "recency",
     "said by whom the query names",
     "said by another",
     "all its facts are outdated",
+    "importance",
 )
+
+LIFTS: Final = ("recency", "importance")
+"""What only lifts: it moves a candidate up and takes nothing from the others. It has no part in how
+well the best one fits, so nothing falls below a threshold because something else was lifted."""
 
 PRODUCTS: Final = (
     ("length", "best words and meaning"),

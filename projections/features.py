@@ -21,9 +21,10 @@ from rewound.eventlog.ids import Kind
 from rewound.eventlog.instants import MIN_US
 from rewound.projections import bm25
 from rewound.projections.asked import Asked
-from rewound.projections.columns import Columns
+from rewound.projections.columns import FIRST, Columns
 from rewound.projections.entries import StandingCode
 from rewound.projections.feature_names import PRODUCTS, SINGLE
+from rewound.projections.importance import WHOLE
 from rewound.projections.postings import Frequencies, Ordinals
 from rewound.projections.ranking import REACHED, Scores
 from rewound.projections.threads import NONE, Threads
@@ -51,6 +52,8 @@ class Query(NamedTuple):
     """Messages of the speakers whom it names; None when it names none."""
     terms: Sequence[str] = ()
     """In the order of `lists`."""
+    documents: Mask | None = None
+    """Which entries are documents that stand at the moment, shape (entries,)."""
 
     def weights(self) -> dict[str, float]:
         """How telling each term is: its idf."""
@@ -79,6 +82,7 @@ def features(
     seen = _Seen(columns, counted, threads, query, scores.share, scores.meaning, units)
     found = _own(seen) | _beside(seen) | _covered(seen) | _conversation(seen)
     found |= _traits(seen, found)
+    found["importance"] = _importance(seen)
     told = [found[name] for name in SINGLE]
     told += [found[one] * found[other] for one, other in PRODUCTS]
     return np.stack(told, axis=1)
@@ -237,8 +241,43 @@ def _traits(seen: _Seen, found: dict[str, Floats]) -> dict[str, Floats]:
         "assistant, suggestion asked for": assistant * asked.suggestion,
         "meaning, suggestion asked for": found["meaning"] * asked.suggestion,
         **_speakers(seen),
-        "share that is newer": _greater(seen.columns.valid_from[units]) / max(len(units), 1),
+        "recency": (len(units) - _greater(_begins(seen))) / max(len(units), 1),
     }
+
+
+def _begins(seen: _Seen) -> npt.NDArray[np.int64]:
+    """When a fact began to hold and when the rest was said, µs; a passage has its document's."""
+    columns, documents = seen.columns, seen.query.documents
+    own = columns.valid_from[seen.units]
+    passages = columns.kind[seen.units] == Kind.PASSAGE
+    if documents is None or not passages.any():
+        return own
+    of_home = np.full(columns.n, MIN_US, np.int64)
+    of_home[columns.group[documents]] = columns.valid_from[documents]
+    return np.where(passages, of_home[columns.group[seen.units]], own)
+
+
+def _importance(seen: _Seen) -> Floats:
+    """The highest of a unit and of its facts that hold, 0 to 1; 0 where nobody said any. What has
+    none of its own has that of the message or document that it is from."""
+    columns, documents = seen.columns, seen.query.documents
+    own = columns.importance
+    if documents is None or not own.any():
+        return np.zeros(len(seen.units), np.float64)
+    homes = np.flatnonzero(documents | (seen.counted & (columns.kind == Kind.MESSAGE)))
+    of_home = np.zeros(columns.n, own.dtype)
+    of_home[columns.group[homes]] = own[homes]
+    wanted = np.zeros(columns.n, np.bool_)
+    wanted[seen.units] = True
+    holds = seen.counted & (columns.kind == Kind.FACT)
+    holds &= (columns.standing == StandingCode.CURRENT) & wanted[seen.threads.unit]
+    holds[seen.units] = True
+    of = np.flatnonzero(holds)
+    home = np.where(columns.kind[of] == Kind.PASSAGE, columns.group[of], columns.source[of])
+    inherited = np.where(home != FIRST, of_home[np.where(home != FIRST, home, 0)], 0)
+    best = np.zeros(columns.n, np.int64)
+    np.maximum.at(best, seen.threads.unit[of], np.where(own[of] > 0, own[of], inherited))
+    return np.maximum(best[seen.units] - 1, 0) / WHOLE
 
 
 def _speakers(seen: _Seen) -> dict[str, Floats]:

@@ -127,12 +127,16 @@ class Index:
         """A passage belongs to its document's group; other items are their own."""
         if not isinstance(state, PassageRow):
             return ordinal
-        known = self._groups.get((container, state.document))
+        known = self._group_of(container, Ref(Kind.DOCUMENT, state.document))
+        return ordinal if known is None else known
+
+    def _group_of(self, container: ContainerId, document: Ref) -> int | None:
+        known = self._groups.get((container, document.id))
         if known is None:
-            key = Ref(Kind.DOCUMENT, state.document).key()
-            row = self._tables["documents"].last(self._txn, container, key)
-            known = ordinal if row is None else row.group
-            self._groups[container, state.document] = known
+            row = self._tables["documents"].last(self._txn, container, document.key())
+            if row is None:
+                return None
+            known = self._groups[container, document.id] = row.group
         return known
 
     def _before(self, container: ContainerId, conversation: bytes, item: bytes) -> int:
@@ -149,10 +153,14 @@ class Index:
 
     def _place_of_source(self, container: ContainerId, state: FactRow) -> tuple[int, int]:
         """The groups of what stands before the message that a fact was drawn from, and of that
-        message: the fact is understood by what is around it just as the message is."""
+        message: the fact is understood by what is around it just as the message is. Of a document
+        there is only its own."""
         source = state.sources[0].source if state.sources else None
-        if source is None or source.kind is not Kind.MESSAGE:
+        if source is None:
             return c.FIRST, c.FIRST
+        if source.kind is Kind.DOCUMENT:
+            home = self._group_of(container, source)
+            return c.FIRST, c.FIRST if home is None else home
         known = self._places.get((container, source.id))
         if known is None:
             row = self._tables["messages"].last(self._txn, container, source.key())
@@ -236,6 +244,7 @@ class Index:
                     source=opening.source,
                     traits=traits_of(text),
                     support=entry.support,
+                    importance=entry.importance,
                 )
             )
             found = entries.facets_of(opening.state, opening.key, secret, read)

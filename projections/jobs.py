@@ -47,7 +47,7 @@ def fold_job(key: bytes, contributors: Sequence[Recorded], resolve: v.Resolve) -
                 failed = None
             case e.ExtractionFailed() as event:
                 failed = event
-            case e.TagsEdited():
+            case e.TagsEdited() | e.ImportanceSet():
                 continue
             case _:
                 failed = None

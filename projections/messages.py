@@ -9,6 +9,7 @@ from rewound.eventlog.bodies import Body
 from rewound.eventlog.ids import ConversationId, Kind, Ref
 from rewound.eventlog.instants import Instant
 from rewound.eventlog.log import Recorded
+from rewound.projections import importance
 from rewound.projections import tags as tagging
 from rewound.projections import view as v
 from rewound.projections.tags import Tags
@@ -31,13 +32,17 @@ class MessageRow(msgspec.Struct, frozen=True, array_like=True):
     said_at: Instant | None
     infer: bool
     scope: Body | None
+    importance: int | None = None
+
+
+_ABOUT = (e.TagsEdited, e.ImportanceSet)
 
 
 def fold_message(
     key: bytes, contributors: Sequence[Recorded], resolve: v.Resolve
 ) -> MessageRow | None:
     """What was first said: a message cannot change, only be sent again."""
-    supports = [r for r in contributors if not isinstance(r.event, e.TagsEdited)]
+    supports = [r for r in contributors if not isinstance(r.event, _ABOUT)]
     if not supports:
         return None
     stated = v.restated(supports[0], resolve)
@@ -58,6 +63,7 @@ def fold_message(
         said_at=message.said_at,
         infer=message.infer,
         scope=v.absolute(stated.envelope.scope, at),
+        importance=importance.gathered(message.importance, contributors),
     )
 
 
@@ -67,12 +73,13 @@ def _message(event: e.MessageRecorded) -> list[bytes]:
 
 MESSAGES = v.View(
     name="messages",
-    version=1,
+    version=2,
     state=MessageRow,
     handles={
         e.MessageRecorded: _message,
         e.SeenAgain: v.item_of(Kind.MESSAGE),
         e.TagsEdited: v.item_of(Kind.MESSAGE),
+        e.ImportanceSet: v.item_of(Kind.MESSAGE),
     },
     ignores=v.types(e.DocumentIngested, e.DocumentReplaced, e.DocumentRemoved).union(
         v.CUT,

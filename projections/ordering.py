@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rewound.projections import bm25
+from rewound.projections.feature_names import LIFTS, NAMES
 from rewound.projections.features import Query, features
 from rewound.projections.ranker import Model, ranked
 from rewound.projections.ranking import Scores
@@ -88,6 +89,20 @@ def order(found: Candidates, model: Model) -> Ordered:
     behind = float(logits.min()) - BEHIND - (last - found.totals[found.ranked :])
     entries = np.concatenate((found.entries[again], found.entries[found.ranked :]))
     return Ordered(entries, np.concatenate((logits[again], behind)))
+
+
+def lifts(found: Candidates) -> dict[int, dict[str, float]]:
+    """What lifts the entries that are ranked anew, by ordinal: the features of that sort in which
+    their units differ."""
+    rows = {name: found.rows[:, NAMES.index(name)] for name in LIFTS}
+    told = {name: row.tolist() for name, row in rows.items() if len(row) and np.ptp(row) > 0.0}
+    if not told:
+        return {}
+    ranked_anew = zip(found.entries[: found.ranked].tolist(), found.at.tolist(), strict=True)
+    return {
+        ordinal: {name: values[unit] for name, values in told.items()}
+        for ordinal, unit in ranked_anew
+    }
 
 
 def _further(at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -4,6 +4,9 @@
     logit = fit of the best candidate + slope * (score - best score)
     probability = 1 / (1 + exp(-logit))
 
+Recency and importance only lift (`LIFTS`): the best score, and how well that candidate fits, are
+told without them.
+
 The weights are fitted listwise (ListNet: Cao et al. 2007, "Learning to Rank: From Pairwise Approach
 to Listwise Approach") by `python -m eval.fit_ranker`, on several data sets at once that count the
 same. How well the best candidate fits is a logistic over few numbers of the whole answer, fitted on
@@ -21,7 +24,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from rewound.projections.feature_names import NAMES
+from rewound.projections.feature_names import LIFTS, NAMES
 
 Floats = npt.NDArray[np.float64]
 
@@ -80,14 +83,27 @@ class Ranker(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 raise ValueError("each row needs one number a feature")
             if not all(spread > 0.0 for spread in model.spread):
                 raise ValueError("each spread needs to be above 0: scores are divided by it")
+            for at in _LIFTS:
+                if model.mean[at] > 0.0 or model.weights[at] < 0.0:
+                    raise ValueError(
+                        f"{NAMES[at]} only lifts: its mean may not be above 0, nor its weight below"
+                    )
         return ranker
 
 
+_LIFTS: Final = tuple(NAMES.index(name) for name in LIFTS)
+
+
 class Ranked(NamedTuple):
-    """Shape (candidates,) each, in the order of the rows given."""
+    """Scores and logits in the order of the rows given, shape (candidates,) each.
+
+    `best` is the best score without what lifts, `fit` the logit of a candidate that has it.
+    """
 
     score: Floats
     logit: Floats
+    fit: float
+    best: float
 
 
 @lru_cache(maxsize=8)
@@ -109,16 +125,20 @@ def ranked(model: Model, rows: Floats, reached: float) -> Ranked:
     """`rows` are features of at least one candidate, `reached` is the share of what the query's
     words could score that the best one has."""
     added = contributions(model, rows)
-    score = np.zeros(len(rows), np.float64)
+    score, lift = np.zeros((2, len(rows)), np.float64)
     for column in range(added.shape[1]):  # in order, so that the shape cannot change a bit
-        score += added[:, column]
+        if column in _LIFTS:
+            lift += added[:, column]
+        else:
+            score += added[:, column]
     best = float(score.max())
     fit = float(sum(w * x for w, x in zip(model.fits, fits(rows, score, reached), strict=True)))
-    return Ranked(score, fit + model.slope * (score - best))
+    lifted: Floats = score + lift
+    return Ranked(lifted, fit + model.slope * (lifted - best), fit, best)
 
 
 def fits(rows: Floats, score: Floats, reached: float) -> tuple[float, ...]:
-    """The numbers named by FITS."""
+    """The numbers named by FITS; `score` is without what lifts."""
     falling = np.sort(score)[::-1]
     told = {name: rows[:, column] for column, name in enumerate(NAMES)}
     leads = score == falling[0]

@@ -17,7 +17,7 @@ from rewound.projections import bm25, entries, ranking
 from rewound.projections.asked import asked
 from rewound.projections.entries import folded
 from rewound.projections.features import Lists, Query
-from rewound.projections.ordering import Candidates, Ordered, candidates, order
+from rewound.projections.ordering import Candidates, Ordered, candidates, lifts, order
 from rewound.projections.postings import Ordinals
 from rewound.projections.ranker import Model, Ranker, probability
 from rewound.projections.ranking import Scores
@@ -125,7 +125,8 @@ def hits_of(ran: Ran | Hits) -> Hits:
     if isinstance(ran, Hits):
         return ran
     logits = dict(zip(ran.ordered.entries.tolist(), ran.ordered.logits.tolist(), strict=True))
-    matches = [_match(ran.texts, ran.asking, logits, group) for group in ran.groups]
+    lifted = lifts(ran.candidates)
+    matches = [_match(ran.texts, ran.asking, logits, lifted, group) for group in ran.groups]
     return Hits(matches, ran.unembedded, ran.asking.query.weights())
 
 
@@ -146,7 +147,8 @@ def begin(
     reach = bm25.reach(lists, counted)
     words = _words(selected, lists, counted, titles=Kind.DOCUMENT in criteria.what)
     scores = ranking.score(view.txn, embeddings.store, view.id, selected, words, reach, meaning)
-    held = Query(asked(query), lists, counted, _said_by(view, query, selected, criteria), terms)
+    said_by = _said_by(view, query, selected, criteria)
+    held = Query(asked(query), lists, counted, said_by, terms, selected.documents)
     return Asking(selected, held, scores, reach)
 
 
@@ -207,7 +209,11 @@ def ranked_as(asking: Asking, ordinal: int) -> Ranked:
 
 
 def _match(
-    texts: Texts, asking: Asking, logits: Mapping[int, float], group: Sequence[Ranked]
+    texts: Texts,
+    asking: Asking,
+    logits: Mapping[int, float],
+    lifted: Mapping[int, Mapping[str, float]],
+    group: Sequence[Ranked],
 ) -> Match:
     """The first of a group leads it; the best of its members gives the score."""
     scores = asking.scores
@@ -220,6 +226,7 @@ def _match(
     if before != best:
         signals["previous words"] = float(scores.words[before])
         signals["previous meaning"] = float(scores.meaning[before])
+    signals |= lifted.get(best, {})
     told = {name: value for name, value in signals.items() if value}
     others = tuple(dict.fromkeys(ranked.ref for ranked in group[1:]))
     row = texts.row(group[0].ref)

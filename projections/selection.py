@@ -55,11 +55,13 @@ class Criteria(NamedTuple):
 
 
 class Selected(NamedTuple):
-    """`counted` gives the statistics of the moment, `allowed` what may be returned."""
+    """`counted` gives the statistics of the moment, `allowed` what may be returned; `documents` are
+    those that stand at it."""
 
     columns: Columns
     counted: Mask
     allowed: Mask
+    documents: Mask
 
 
 def select(view: ContainerView, criteria: Criteria) -> Selected:
@@ -86,7 +88,7 @@ def select(view: ContainerView, criteria: Criteria) -> Selected:
     _facets(standing, criteria, allowed)
     if criteria.where is not None:
         allowed = Conditions(standing, stands, criteria.at).met(criteria.where, allowed)
-    return Selected(columns, counted, allowed)
+    return Selected(columns, counted, allowed, documents)
 
 
 def _standing(standing: Standing, criteria: Criteria) -> Mask:

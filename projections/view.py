@@ -42,7 +42,7 @@ GRAPH: Types = frozenset({e.RelationAsserted, e.EntityMerged, e.EntitySplit, e.E
 WRITTEN: Types = frozenset({e.ProfileWritten, e.SummaryWritten})
 KEPT: Types = frozenset({e.ImportBegun, e.ImportFinished, e.HeadsSealed})
 AGAIN: Types = frozenset({e.SeenAgain})
-TAGGED: Types = frozenset({e.TagsEdited})
+TAGGED: Types = frozenset({e.TagsEdited, e.ImportanceSet})
 UNDONE: Types = frozenset({e.Undone})
 """Undone is handled by the fold itself, for every view."""
 
@@ -85,7 +85,7 @@ class View(NamedTuple):
 def item_of(kind: Kind) -> Keys:
     """Keys of an event that has an `item`, for the view of items of one kind."""
 
-    def keys(event: e.SeenAgain | e.TagsEdited) -> list[bytes]:
+    def keys(event: e.SeenAgain | e.TagsEdited | e.ImportanceSet) -> list[bytes]:
         return [event.item.key()] if event.item.kind is kind else []
 
     return keys

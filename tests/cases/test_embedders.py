@@ -22,7 +22,7 @@ from rewound.memory.models import Models
 from tests.cases.doors import DOORS, Shop
 from tests.cases.given import Cli
 from tests.http.serving import Api, reply_of, serving
-from tests.integration.thesaurus import Bench, Thesaurus, bench
+from tests.integration.thesaurus import Bench, Thesaurus, bench, nearness
 
 FACTS = [f"Her puppy number {number} resides with us." for number in range(20)]
 PARAPHRASE = "which animal dwells here"
@@ -53,7 +53,7 @@ def made(tmp_path: Path) -> Iterator[Bench]:
 def by_meaning(made: Bench) -> int:
     """How many facts are found by meaning alone, of all there are."""
     hits = made.search(PARAPHRASE, limit=100).hits
-    return sum(set(hit.signals) == {"meaning"} for hit in hits)
+    return sum(set(nearness(hit)) == {"meaning"} for hit in hits)
 
 
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS.keys())
@@ -70,7 +70,7 @@ def test_r13_a_changed_model_is_declared_and_loses_nothing(
     for reply in (made.search("puppy"), made.ask(q.Context(query="puppy"))):
         assert "`rewound reembed`" in reply.notes[0]
     hits = made.search("puppy", limit=100).hits
-    assert len(hits) == 20 and {name for hit in hits for name in hit.signals} == {"words"}
+    assert len(hits) == 20 and {name for hit in hits for name in nearness(hit)} == {"words"}
     assert made.found("terrier") == [later] and made.found(PARAPHRASE) == []
     assert new.asked == [], "nothing is compared, so nothing is embedded"
     assert made.vectors() == held

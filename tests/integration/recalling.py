@@ -81,7 +81,7 @@ def fill(memory: Memory, clock: HandClock) -> Said:
             reply = memory.add_messages(sent, conversation=conversation)
             said.messages += [item.id for item in reply.items if item.id]
         done()
-    memory.ingest(DOCUMENT, id="guide")
+    memory.ingest(DOCUMENT, id="guide", importance=0.6)
     done()
     memory.ingest("The harbour of Rome has no garden. " * 60, id="other")
     done()
@@ -90,7 +90,9 @@ def fill(memory: Memory, clock: HandClock) -> Said:
     tea = memory.remember("Nina likes tea.").items[0].id or ""
     memory.remember("Cats sleep in the townhall.", valid_from="2026-01-03")
     done()
-    memory.update(tea, "Nina likes green tea.")
+    memory.update(tea, "Nina likes green tea.", importance=0.9)
+    done()
+    memory.update(said.messages[1], importance=0.4)
     done()
     memory.forget([said.messages[3], said.messages[7]])
     done()

@@ -9,7 +9,7 @@ import pytest
 
 from rewound.memory import requests as q
 from rewound.projections.memos import memo_key
-from tests.integration.thesaurus import Bench, Thesaurus, bench, ref
+from tests.integration.thesaurus import Bench, Thesaurus, bench, nearness, ref
 
 PARAPHRASE = "which animal dwells here"
 """Shares no word with `PUPPY`, only meanings."""
@@ -58,7 +58,7 @@ def test_a_paraphrase_finds_what_shares_no_word_with_it(made: Bench) -> None:
     made.embed()
     hit = made.search(PARAPHRASE).hits[0]
     assert hit.text == PUPPY
-    assert set(hit.signals) == {"meaning"} and hit.signals["meaning"] > 0.3
+    assert set(nearness(hit)) == {"meaning"} and hit.signals["meaning"] > 0.3
     told = made.ask(q.Context(query=PARAPHRASE))
     assert told.lines[0].id == hit.id
 
@@ -123,8 +123,8 @@ def test_a_filter_is_kept_to_by_meaning_too(store: Bench) -> None:
     store.embed()
     found = store.search(PARAPHRASE, filters=q.Filters(tags=("farm",))).hits
     assert [hit.id for hit in found] == [tagged.items[0].id]
-    whole = {hit.id: hit.signals for hit in store.search(PARAPHRASE).hits}
-    assert found[0].signals == whole[found[0].id]
+    whole = {hit.id: nearness(hit) for hit in store.search(PARAPHRASE).hits}
+    assert nearness(found[0]) == whole[found[0].id]
 
 
 def test_asking_for_titles_changes_no_signal_of_a_fact(store: Bench) -> None:
@@ -133,7 +133,7 @@ def test_asking_for_titles_changes_no_signal_of_a_fact(store: Bench) -> None:
     store.embed()
     narrow = store.search("Debian", filters=q.Filters(what=("fact",))).hits
     wide = store.search("Debian", filters=q.Filters(what=("fact", "document"))).hits
-    signals = [next(hit.signals for hit in hits if hit.id == fact) for hits in (narrow, wide)]
+    signals = [next(nearness(hit) for hit in hits if hit.id == fact) for hits in (narrow, wide)]
     assert signals[0] == signals[1]
 
 

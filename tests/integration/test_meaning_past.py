@@ -140,7 +140,7 @@ def test_replay_looks_at_what_meaning_finds(
         found = whole(columns, counted)
         return found if columns.n % 2 else found[::-1].copy()
 
-    with told(tmp_path, 7) as driver:
+    with told(tmp_path, 9) as driver:
         events = driver.events(NAME)
         moments = [recorded.envelope.recorded_at for recorded in events[5::3]]
         monkeypatch.setattr(ranking, "previous", lopsided)

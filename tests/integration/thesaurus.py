@@ -23,6 +23,7 @@ from rewound.memory import requests as q
 from rewound.memory.deciding import container_named
 from rewound.memory.embedding import EmbeddingDuty
 from rewound.memory.engine import Engine
+from rewound.projections.feature_names import LIFTS
 from rewound.projections.vectors import Query, query_of
 from tests.integration.given import HandClock
 
@@ -35,6 +36,11 @@ ALIKE = {
 """Words that mean the same."""
 
 STEPS_MAX = 200
+
+
+def nearness(hit: Any) -> dict[str, float]:
+    """The signals that tell how near a hit is, whatever else was found."""
+    return {name: value for name, value in hit.signals.items() if name not in LIFTS}
 
 
 class Thesaurus:

@@ -44,6 +44,7 @@ def fact(ledger: Ledger, item: Ref) -> Row | None:
         "entities": ledger.texts.value(statement.entities, at),
         "sources": sources(ledger, item, support),
         "tags": ledger.tags(item, *creating),
+        "importance": ledger.importance(item, *creating),
         "scope": ledger.texts.value(stated.envelope.scope, at),
         "said_at": said.at if said else None,
         "supersedes": supersedes(ledger, FactId(item.id)),

@@ -79,3 +79,15 @@ class Ledger:
                 tags |= self.texts.tags(event.added, r.position)
                 tags -= self.texts.tags(event.removed, r.position)
         return sorted(tags)
+
+    def importance(self, item: Ref, *creating: type[e.Event]) -> int | None:
+        """That of the first support, as every Replaced (with one) and ImportanceSet changes it."""
+        stated = self.stated(self.asserting(item, *creating)[0])
+        found: int | None = getattr(stated.event, "importance", None)
+        for r in self.about(item):
+            event = r.event
+            if isinstance(event, e.DocumentReplaced) and Ref(Kind.DOCUMENT, event.document) == item:
+                found = found if event.importance is None else event.importance
+            elif isinstance(event, e.ImportanceSet) and event.item == item:
+                found = event.importance
+        return found

@@ -120,6 +120,7 @@ def test_a_document_with_all_its_fields() -> None:
         "address": "https://x",
         "caller_id": "mine",
         "tags": ["a", "b"],
+        "importance": None,
         "metadata": {"k": 1},
         "said_at": at("2024-03-01"),
         "infer": True,
@@ -188,6 +189,23 @@ def test_replaced_tags_take_the_place_of_all_before_them() -> None:
     )
     story.add(e.TagsEdited(doc_ref(1), story.value(["d"]), story.value(["c"])))
     assert story.dump()["documents"][doc(1)]["tags"] == ["d"]
+
+
+def test_importance_is_what_was_last_said_of_it() -> None:
+    story = Story()
+    story.ingest(1, "x", importance=300)
+    told = [story.dump()["documents"][doc(1)]["importance"]]
+    weighed = story.add(e.ImportanceSet(doc_ref(1), 0))
+    told.append(story.dump()["documents"][doc(1)]["importance"])
+    document = DocumentId(number(1))
+    story.add(e.DocumentReplaced(document, (story.piece("y"),)))
+    told.append(story.dump()["documents"][doc(1)]["importance"])
+    replaced = story.add(e.DocumentReplaced(document, (story.piece("z"),), importance=1000))
+    told.append(story.dump()["documents"][doc(1)]["importance"])
+    story.undo(replaced)
+    story.undo(weighed)
+    told.append(story.dump()["documents"][doc(1)]["importance"])
+    assert told == [300, 0, 0, 1000, 300]
 
 
 def test_a_removed_document_is_gone_with_its_passages_until_undone() -> None:
@@ -277,6 +295,7 @@ def test_a_fact_with_all_its_fields() -> None:
         story.value({"k": [1]}),
         parse_instant("2024-02-02T10:00:00+02:00"),
         expires_at=START,
+        importance=700,
     )
     story.add(event, scope={"user": "u", "run": "r"})
     assert story.dump()["facts"] == {
@@ -291,6 +310,7 @@ def test_a_fact_with_all_its_fields() -> None:
             "entities": ["Ann", "tea"],
             "sources": [[msg(1), "1:0", 2, 10]],
             "tags": ["t"],
+            "importance": 700,
             "metadata": {"k": [1]},
             "scope": {"user": "u", "run": "r"},
             "said_at": at("2024-02-02T08:00:00Z"),

@@ -113,6 +113,7 @@ class Inventor:
             "tags": self.tags(),
             "metadata": self.some(self.story.value({"k": self.c.below(3)}), 20),
             "said_at": self.day(),
+            "importance": self.some(100 * self.c.below(11), 30),
         }
 
     def statement(self) -> e.Statement:
@@ -308,6 +309,10 @@ class Inventor:
         item = self.item()
         return e.TagsEdited(item, self.tags(), self.tags()) if item else None
 
+    def weighed(self) -> e.Event | None:
+        item = self.item()
+        return e.ImportanceSet(item, 100 * self.c.below(11)) if item else None
+
     def forgotten(self) -> e.Event | None:
         item = self.item()
         if item is None:
@@ -377,7 +382,7 @@ class Inventor:
         ended = (self.superseded, self.reinstated, self.withdrawn, self.withdrawn)
         ruled = (self.judged, self.judged, self.labelled, self.linked, self.repeated, self.fitted)
         taken = (self.forgotten, self.restored, self.undone, self.undone)
-        other = (self.tagged, self.finished, self.failed, self.configured, self.seen)
+        other = (self.tagged, self.weighed, self.finished, self.failed, self.configured, self.seen)
         if self.judging:
             makers: tuple[Callable[[], e.Event | None], ...] = (
                 *(*stated, *ended, *ruled, *ruled, self.linked, self.repeated, self.reinstated),

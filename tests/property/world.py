@@ -77,6 +77,10 @@ def tags(c: Choices) -> tuple[str, ...]:
     return (one(c, TAGS),) if chance(c, 30) else ()
 
 
+def importance(c: Choices) -> float | None:
+    return c.below(11) / 10 if chance(c, 20) else None
+
+
 def day(c: Choices, percent: int = 30) -> str | None:
     return one(c, DAYS) if chance(c, percent) else None
 
@@ -119,6 +123,7 @@ def remember(c: Choices, known: Known, moment: Moment) -> requests.Write:
             **about(c),
             tags=tags(c),
             metadata=metadata(c),
+            importance=importance(c),
         )
         for _ in range(1 + c.below(2))
     )
@@ -133,6 +138,7 @@ def ingest(c: Choices, known: Known, moment: Moment) -> requests.Write:
         said_at=day(c, 20),
         tags=tags(c),
         metadata=metadata(c),
+        importance=importance(c),
     )
     return requests.Ingest(
         container=known.name, documents=(document,), infer=not chance(c, 30), scope=scope(c)
@@ -148,6 +154,7 @@ def add_messages(c: Choices, known: Known, moment: Moment) -> requests.Write:
             name="Ann" if chance(c, 50) else None,
             time=day(c, 30),
             tags=tags(c),
+            importance=importance(c),
         )
         for _ in range(1 + c.below(3))
     )
@@ -170,6 +177,7 @@ def update(c: Choices, known: Known, moment: Moment) -> requests.Write | None:
         corrects=chance(c, 30),
         valid_from=day(c, 20),
         add_tags=tags(c),
+        importance=importance(c),
     )
 
 
@@ -180,6 +188,15 @@ def tag(c: Choices, known: Known, moment: Moment) -> requests.Write | None:
     removed = tuple(sorted({one(c, TAGS)} - set(added)))
     return requests.Update(
         container=known.name, id=one(c, known.items()), add_tags=added, remove_tags=removed
+    )
+
+
+def weigh(c: Choices, known: Known, moment: Moment) -> requests.Write | None:
+    """Another importance alone."""
+    if not known.items():
+        return None
+    return requests.Update(
+        container=known.name, id=one(c, known.items()), importance=c.below(11) / 10
     )
 
 
@@ -231,6 +248,7 @@ MAKERS: tuple[tuple[int, Maker], ...] = (
     (4, add_messages),
     (4, update),
     (2, tag),
+    (1, weigh),
     (3, forget),
     (2, restore),
     (1, erase),

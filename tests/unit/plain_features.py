@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rewound.projections.asked import Asked
 from rewound.projections.traits import Trait
-from tests.unit.scenes import FACT, MESSAGE, Beside, Told
+from tests.unit.scenes import FACT, MESSAGE, PASSAGE, Beside, Told
 
 UNDATED = -(2**63)
 LONGEST = 4_096
@@ -32,6 +32,10 @@ class Known(NamedTuple):
     """For each term of the query the entries that hold it, whenever."""
     asked: Asked
     said_by: list[int] | None
+    documents: list[bool]
+    """Which entries are documents that stand."""
+    importance: list[int]
+    """1 + thousandths, 0 where none was given."""
 
 
 class Plain:
@@ -49,7 +53,41 @@ class Plain:
             **self.covered(unit),
             **self.conversation(unit),
             **self.like(unit),
+            "importance": self.importance(unit),
         }
+
+    # --- what it is from
+
+    def home(self, n: int) -> int | None:
+        """The version that stands of the document or message that an entry is from."""
+        told = self.k.told[n]
+        item = told.source
+        if told.kind == PASSAGE:
+            item = int(told.thread.removeprefix("document "))
+        elif told.kind != FACT:
+            return None
+        stands = [
+            m
+            for m, each in enumerate(self.k.told)
+            if each.item == item and (self.k.counted[m] or self.k.documents[m])
+        ]
+        return stands[0] if stands else None
+
+    def importance(self, unit: int) -> float:
+        """The highest of the unit and its facts, each its own or else that of its home."""
+        found = [0.0]
+        for n in {unit, *self.facts(unit)}:
+            home = self.home(n)
+            of = n if self.k.importance[n] or home is None else home
+            found.append((self.k.importance[of] - 1) / 1000)
+        return max(found)
+
+    def begins(self, n: int) -> int:
+        """When it began; a passage when its document did."""
+        if self.k.told[n].kind != PASSAGE:
+            return self.k.valid_from[n]
+        home = self.home(n)
+        return UNDATED if home is None else self.k.valid_from[home]
 
     # --- scores
 
@@ -179,7 +217,7 @@ class Plain:
         def shows(trait: Trait) -> float:
             return float(bool(self.k.traits[unit] & trait))
 
-        newer = sum(self.k.valid_from[n] > self.k.valid_from[unit] for n in self.units)
+        newer = sum(self.begins(n) > self.begins(unit) for n in self.units)
         by = self.k.said_by is not None and unit in self.k.said_by
         another = self.k.said_by is not None and not by and told.kind == MESSAGE
         return {
@@ -197,7 +235,7 @@ class Plain:
             "assistant, asked for": float(told.assistant and asked.assistant),
             "assistant, suggestion asked for": float(told.assistant and asked.suggestion),
             "meaning, suggestion asked for": self.k.cosines[unit] * asked.suggestion,
-            "share that is newer": newer / len(self.units),
+            "recency": 1 - newer / len(self.units),
             "said by whom the query names": float(by),
             "said by another": float(another),
         }

@@ -62,6 +62,10 @@ class Scene:
                 self.again(fact)
             case "state":
                 self.state()
+            case "note" if (document := one(DOCUMENT, which)) is not None:
+                self.note(document)
+            case "matter" if self._items:
+                self.again(which % self._items, importance=1 + 20 * more)
             case "write":
                 self.write(more % 4)
             case "cut" if (document := one(DOCUMENT, which)) is not None:
@@ -94,6 +98,11 @@ class Scene:
     def state(self) -> int:
         return self._new(Told(self._items, FACT, f"fact {self._items}", 0, None))
 
+    def note(self, document: int) -> int:
+        """A fact that was drawn from a document."""
+        told = Told(self._items, FACT, f"fact {self._items}", 0, document)
+        return self._new(told, source=self._group[document])
+
     def write(self, passages: int = 0) -> int:
         """A document with so many passages."""
         made = self._new(Told(self._items, DOCUMENT, f"document {self._items}", 0, None))
@@ -107,12 +116,12 @@ class Scene:
         told = Told(self._items, PASSAGE, thread, len(cut), None)
         return self._new(told, group=self._group[document])
 
-    def again(self, item: int) -> None:
+    def again(self, item: int, **columns: Any) -> None:
         """Another version, which ends the one before."""
         at = max(n for n, told in enumerate(self.told) if told.item == item)
         count = len(self.rows)
         self.rows[at] = self.rows[at]._replace(closed=count)
-        self.rows.append(self.rows[at]._replace(opened=count, closed=OPEN))
+        self.rows.append(self.rows[at]._replace(opened=count, closed=OPEN, **columns))
         self.told.append(self.told[at])
 
     def _last(self, item: int) -> Told:
@@ -136,12 +145,20 @@ class Scene:
 
     def counted(self, moment: int | None = None) -> Mask:
         """What stands at a moment: positions are those of the entries; shape (entries,)."""
+        return self._standing(moment) & ~self._documents()
+
+    def documents(self, moment: int | None = None) -> Mask:
+        """The documents that stand at a moment, shape (entries,)."""
+        return self._standing(moment) & self._documents()
+
+    def _documents(self) -> Mask:
+        return np.array([told.kind == DOCUMENT for told in self.told], np.bool_)
+
+    def _standing(self, moment: int | None) -> Mask:
         at = len(self.rows) if moment is None else moment
         return np.array(
             [
-                row.opened <= at < row.closed
-                and told.item not in self.hidden
-                and told.kind != DOCUMENT
+                row.opened <= at < row.closed and told.item not in self.hidden
                 for row, told in zip(self.rows, self.told, strict=True)
             ],
             np.bool_,
@@ -203,7 +220,7 @@ def _near(stands: dict[tuple[str, int, int], int], each: Told, step: int) -> int
 ACT = st.tuples(
     st.sampled_from(
         ["say", "say", "say", "draw", "draw", "edit", "restate", "state", "write", "cut", "recut",
-         "hide"]
+         "hide", "note", "matter", "matter"]
     ),
     st.integers(0, 50),
     st.integers(0, 50),

@@ -47,6 +47,7 @@ VALUES: dict[str, st.SearchStrategy[int]] = {
     "source": st.integers(0, 2**32 - 1),
     "traits": U1,
     "support": U1,
+    "importance": st.integers(0, 2**16 - 1),
 }
 ENTRIES = st.builds(Entry, item=st.binary(min_size=16, max_size=16), **VALUES)
 PATCHES = st.sampled_from(sorted(VALUES)).flatmap(

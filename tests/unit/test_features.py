@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rewound.projections import bm25
 from rewound.projections.asked import Asked, asked
 from rewound.projections.columns import OPEN, UNBOUND, Columns
+from rewound.projections.entries import StandingCode
 from rewound.projections.feature_names import NAMES, PRODUCTS, SINGLE
 from rewound.projections.features import Query, features
 from rewound.projections.ranking import Scores
@@ -82,7 +83,7 @@ def world(scene: Scene, seed: int, question: str) -> World:
 
 def table(
     made: World, columns: Columns, counted: Mask, units: Units, *, share: Floats | None = None,
-    cosines: Floats | None = None,
+    cosines: Floats | None = None, documents: Mask | None = None,
 ) -> Floats:  # fmt: skip
     """What the product makes of it."""
     n = columns.n
@@ -97,7 +98,7 @@ def table(
         meant=True,
     )
     statistics = bm25.statistics(columns.length, counted)
-    query = Query(made.asked, made.lists(), statistics, made.said_by)
+    query = Query(made.asked, made.lists(), statistics, made.said_by, documents=documents)
     return features(columns, counted, threads(columns, counted), query, scores, units)
 
 
@@ -118,7 +119,7 @@ def moment_of(data: st.DataObject, made: World) -> int:
     return data.draw(st.integers(0, len(made.scene.rows)))
 
 
-def told(made: World, counted: Mask) -> Known:
+def told(made: World, counted: Mask, documents: Mask) -> Known:
     rows = made.scene.rows
     return Known(
         made.scene.told,
@@ -132,15 +133,18 @@ def told(made: World, counted: Mask) -> Known:
         [ordinals.tolist() for ordinals in made.postings],
         made.asked,
         None if made.said_by is None else made.said_by.tolist(),
+        documents.tolist(),
+        [row.importance for row in rows],
     )
 
 
 @given(WORLDS, SEEDS, st.data())
 def test_each_feature_is_what_its_name_says(made: World, seed: int, data: st.DataObject) -> None:
-    counted = made.scene.counted(moment_of(data, made))
+    moment = moment_of(data, made)
+    counted, documents = made.scene.counted(moment), made.scene.documents(moment)
     units = candidates(made, counted, seed)
-    found = table(made, made.scene.columns, counted, units)
-    plain = Plain(told(made, counted), units.tolist())
+    found = table(made, made.scene.columns, counted, units, documents=documents)
+    plain = Plain(told(made, counted, documents), units.tolist())
     assert found.shape == (len(units), len(NAMES))
     for row, unit in zip(found.tolist(), units.tolist(), strict=True):
         wanted = plain.row(unit)
@@ -158,7 +162,8 @@ def test_no_candidates_no_rows() -> None:
 
 @given(WORLDS, SEEDS, st.data())
 def test_other_numbers_change_no_bit(made: World, seed: int, data: st.DataObject) -> None:
-    counted = made.scene.counted(moment_of(data, made))
+    moment = moment_of(data, made)
+    counted, documents = made.scene.counted(moment), made.scene.documents(moment)
     units = candidates(made, counted, seed)
     order = data.draw(st.permutations(range(len(made.scene.rows))))
     new = np.zeros(len(order), np.int64)
@@ -170,8 +175,10 @@ def test_other_numbers_change_no_bit(made: World, seed: int, data: st.DataObject
         said_by=None if made.said_by is None else new[made.said_by].astype(np.uint32),
     )
     columns = columns_of(renumbered(made.scene.rows, order))
-    one = table(made, made.scene.columns, counted, units)
-    other = table(moved, columns, counted[list(order)], new[units])
+    one = table(made, made.scene.columns, counted, units, documents=documents)
+    other = table(
+        moved, columns, counted[list(order)], new[units], documents=documents[list(order)]
+    )
     assert one.tobytes() == other.tobytes()
 
 
@@ -187,21 +194,25 @@ def test_the_order_of_the_candidates_changes_no_bit(made: World, seed: int) -> N
 @given(WORLDS, SEEDS, st.data())
 def test_what_does_not_count_changes_no_bit(made: World, seed: int, data: st.DataObject) -> None:
     """Neither what it scores and holds nor what it is like: hidden, replaced, or of later."""
-    counted = made.scene.counted(moment_of(data, made))
+    moment = moment_of(data, made)
+    counted, documents = made.scene.counted(moment), made.scene.documents(moment)
     units = candidates(made, counted, seed)
-    one = table(made, made.scene.columns, counted, units)
+    one = table(made, made.scene.columns, counted, units, documents=documents)
     chance = np.random.default_rng(seed)
-    out = np.flatnonzero(~counted)
+    out = np.flatnonzero(~counted & ~documents)
     share, cosines = made.share.copy(), made.cosines.copy()
     share[out], cosines[out] = 5.0, 5.0
     rows = list(made.scene.rows)
     for n in out.tolist():
         rows[n] = rows[n]._replace(
-            length=int(chance.integers(0, 1_000)), traits=31, valid_from=1, detail=3, vector=7
-        )
+            length=int(chance.integers(0, 1_000)), traits=31, valid_from=1, detail=3, vector=7,
+            importance=int(chance.integers(0, 1_001)),
+        )  # fmt: skip
     among = [np.union1d(held, out).astype(np.uint32) for held in made.postings]
     other = made._replace(postings=among)
-    two = table(other, columns_of(rows), counted, units, share=share, cosines=cosines)
+    two = table(
+        other, columns_of(rows), counted, units, share=share, cosines=cosines, documents=documents
+    )
     assert one.tobytes() == two.tobytes()
 
 
@@ -211,9 +222,9 @@ def test_what_comes_later_changes_no_bit(made: World, seed: int, data: st.DataOb
     if not made.scene.rows:
         return
     moment = data.draw(st.integers(0, len(made.scene.rows) - 1))
-    counted = made.scene.counted(moment)
+    counted, documents = made.scene.counted(moment), made.scene.documents(moment)
     units = candidates(made, counted, seed)
-    one = table(made, made.scene.columns, counted, units)
+    one = table(made, made.scene.columns, counted, units, documents=documents)
     end = moment + 1
     said_by = None if made.said_by is None else made.said_by[made.said_by < end]
     upto = made._replace(
@@ -222,7 +233,9 @@ def test_what_comes_later_changes_no_bit(made: World, seed: int, data: st.DataOb
         postings=[held[held < end] for held in made.postings],
         said_by=said_by,
     )
-    two = table(upto, columns_of(made.scene.rows[:end]), counted[:end], units)
+    two = table(
+        upto, columns_of(made.scene.rows[:end]), counted[:end], units, documents=documents[:end]
+    )
     assert one.tobytes() == two.tobytes()
 
 
@@ -239,6 +252,23 @@ def test_what_has_no_date_was_said_in_no_month(month: int) -> None:
     scene.rows = [row._replace(valid_from=UNBOUND) for row in scene.rows]
     rows = table(made, scene.columns, scene.counted(), np.array([1, 2], np.int64))
     assert not rows[:, NAMES.index("month or year asked for")].any()
+
+
+def test_what_is_ended_makes_nothing_important() -> None:
+    """A message is as important as the facts of it that hold; an ended one by itself still is."""
+    scene = Scene()
+    message = scene.say()
+    scene.draw(message)
+    scene.rows[1] = scene.rows[1]._replace(importance=901)
+    units = np.array([0], np.int64)
+    made, documents = world(scene, 1, "Nina"), scene.documents()
+    at = NAMES.index("importance")
+    assert table(made, scene.columns, scene.counted(), units, documents=documents)[0, at] == 0.9
+    scene.rows[1] = scene.rows[1]._replace(standing=int(StandingCode.SUPERSEDED))
+    assert table(made, scene.columns, scene.counted(), units, documents=documents)[0, at] == 0.0
+    scene.hidden.add(message)
+    alone = table(made, scene.columns, scene.counted(), np.array([1]), documents=documents)
+    assert alone[0, at] == 0.9
 
 
 def test_a_document_that_is_asked_for_has_features_too() -> None:

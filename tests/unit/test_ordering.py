@@ -161,7 +161,7 @@ def crowd(seed: int, facts: int, messages: int) -> tuple[Selected, Scores, Query
     held = np.flatnonzero(chance.random(n) < 0.3).astype(np.uint32)
     lists = [(held, np.ones(len(held), np.uint16))]
     query = Query(asked("tea"), lists, bm25.statistics(columns.length, everything))
-    return Selected(columns, everything, everything), scores, query
+    return Selected(columns, everything, everything, ~everything), scores, query
 
 
 def ids_of(selected: Selected, entries: npt.NDArray[np.uint32]) -> list[bytes]:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewound.projections.feature_names import NAMES
+from rewound.projections.feature_names import LIFTS, NAMES
 from rewound.projections.ranker import (
     FITS,
     Model,
@@ -93,17 +93,44 @@ def test_what_the_features_add_is_the_score(table: Floats, name: str) -> None:
 def test_the_logit_is_the_fit_of_the_best_and_falls_with_the_score(
     table: Floats, name: str
 ) -> None:
+    """The best by all but what lifts."""
     model = model_of(name)
     made = ranked(model, table, REACHED)
-    told = fits(table, made.score, REACHED)
+    lifts = [NAMES.index(lift) for lift in LIFTS]
+    plain = made.score - contributions(model, table)[:, lifts].sum(axis=1)
+    told = fits(table, plain, REACHED)
     fit = sum(weight * number for weight, number in zip(model.fits, told, strict=True))
-    assert float(made.logit.max()) == pytest.approx(fit)
-    falls = model.slope * (made.score - made.score.max())
+    assert made.fit == pytest.approx(fit) and made.best == pytest.approx(plain.max())
+    falls = model.slope * (made.score - plain.max())
     assert made.logit == pytest.approx(fit + falls)
     assert (
         np.argsort(-made.logit, kind="stable").tolist()
         == np.argsort(-made.score, kind="stable").tolist()
     )
+
+
+@given(ROWS, MODELS, st.sampled_from(LIFTS), st.integers(0, 39), st.floats(0.0, 1.0))
+def test_what_is_lifted_rises_and_takes_nothing_from_the_others(
+    table: Floats, name: str, lift: str, which: int, more: float
+) -> None:
+    """To the last bit: so nothing falls below a threshold because of another."""
+    which %= len(table)
+    one = ranked(model_of(name), table, REACHED)
+    lifted = table.copy()
+    lifted[which, NAMES.index(lift)] += more
+    two = ranked(model_of(name), lifted, REACHED)
+    others = np.arange(len(table)) != which
+    assert one.logit[others].tobytes() == two.logit[others].tobytes()
+    assert two.logit[which] >= one.logit[which]
+    assert (two.fit, two.best) == (one.fit, one.best)
+
+
+@pytest.mark.parametrize("name", ["meaning", "words"])
+def test_what_is_important_lifts_less_than_a_plain_difference(name: str) -> None:
+    """Of candidates next to each other in every rank it decides; what ended stays behind."""
+    weights = dict(zip(NAMES, model_of(name).weights, strict=True))
+    assert 0.0 < weights["recency"] < weights["importance"]
+    assert weights["importance"] + weights["recency"] < -weights["all its facts are outdated"]
 
 
 @given(ROWS, st.integers(0, 100))
@@ -213,6 +240,16 @@ def test_features_of_another_version_are_refused(tmp_path: Path, names: tuple[st
     """Even the same ones in another order: a weight would be another's."""
     with pytest.raises(ValueError, match="its features are not those of this version"):
         loaded(write(tmp_path, shipped() | {"features": names}))
+
+
+@pytest.mark.parametrize("lift", LIFTS)
+@pytest.mark.parametrize(("row", "value"), [("weights", -0.1), ("mean", 0.1)])
+def test_what_lifts_may_not_lower(tmp_path: Path, lift: str, row: str, value: float) -> None:
+    plain = shipped()
+    plain["words"][row] = list(plain["words"][row])
+    plain["words"][row][NAMES.index(lift)] = value
+    with pytest.raises(ValueError, match=f"{lift} only lifts"):
+        loaded(write(tmp_path, plain))
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ class Scene:
         counts = everything(self.columns) if counted is None else counted
         may = counts if allowed is None else allowed & counts
         said = np.zeros(self.columns.n) if words is None else words
-        selected = Selected(self.columns, counts, may)
+        selected = Selected(self.columns, counts, may, self.columns.kind == Kind.DOCUMENT)
         return ranking.score(self.txn, self.store, HOME, selected, said, 0.0, query)
 
     def best(self, scores: ranking.Scores, allowed: Mask, k: int = 10) -> list[int]:
