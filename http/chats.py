@@ -36,6 +36,7 @@ class ChatLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     time: str | int | float | None = None
     tags: tuple[str, ...] | None = None
     metadata: dict[str, Any] | None = None
+    importance: float | None = None
 
 
 class BadLine(msgspec.Struct, frozen=True):
@@ -111,6 +112,7 @@ def parse(
         time=time,
         tags=line.tags or (),
         metadata=line.metadata or {},
+        importance=line.importance,
     )
 
 

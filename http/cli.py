@@ -64,7 +64,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
     ),
     "Correct": _entries(
         "cli_write",
-        ("update", "Give a fact a new wording, or any item other tags."),
+        ("update", "Give a fact a new wording, any item other tags or importance."),
         ("forget", "Hide items until they are restored."),
         ("restore", "Show forgotten items again."),
         ("erase", "Destroy items for ever."),

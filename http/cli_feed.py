@@ -12,7 +12,14 @@ from rewound.http import feeding, files
 from rewound.http.accounts import Imported, Ingested
 from rewound.http.cli_base import Command, State, common_options, emit, state_of
 from rewound.http.cli_errors import Refusal
-from rewound.http.cli_options import meta_option, metadata_of, tag_option, write_options, writing
+from rewound.http.cli_options import (
+    importance_option,
+    meta_option,
+    metadata_of,
+    tag_option,
+    write_options,
+    writing,
+)
 from rewound.http.feeding import Feed
 from rewound.http.files import Found, Root, Skip
 from rewound.memory.replies import Item
@@ -30,6 +37,7 @@ EXIT_SOME_REFUSED = 2
 @click.option("--media", type=click.Choice(get_args(MediaName)), help="What the texts are.")
 @click.option("--said-at", metavar="TIME", help="When the texts were written.")
 @click.option("--infer/--no-infer", default=True, help="Derive facts, or take each text as one.")
+@importance_option
 @tag_option
 @meta_option
 @write_options
@@ -55,6 +63,7 @@ def ingest_command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) 
         tags=given["tags"],
         metadata=metadata_of(given["metadata"]),
         infer=given["infer"],
+        importance=given["importance"],
     )
     feed = Feed(state, writing(given))
     skipped: list[Skip] = []
@@ -128,8 +137,8 @@ def import_command(ctx: click.Context, /, file: str, **given: Any) -> None:
     """Keep a chat, one JSON object a line.
 
     FILE is a path or - for standard input. A line holds content, and may hold id, conversation,
-    role, name, time, tags and metadata. Lines that cannot be taken are told with their number;
-    the others are kept. Importing a file again adds only what is new.
+    role, name, time, tags, metadata and importance. Lines that cannot be taken are told with their
+    number; the others are kept. Importing a file again adds only what is new.
     """
     state = state_of(ctx)
     feed = Feed(state, writing(given))

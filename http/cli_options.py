@@ -95,6 +95,12 @@ def meta_option(command: F) -> F:
     )(command)
 
 
+def importance_option(command: F) -> F:
+    return click.option(
+        "--importance", type=float, metavar="SHARE", help="How much it matters, 0 to 1."
+    )(command)
+
+
 def filter_options(*, what: bool = True) -> Callable[[F], F]:
     """Conditions that items must meet, all of them."""
     whats = click.option(

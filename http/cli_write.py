@@ -22,6 +22,7 @@ from rewound.http.cli_options import (
     KINDS,
     filter_options,
     filters_of,
+    importance_option,
     meta_option,
     metadata_of,
     tag_option,
@@ -62,6 +63,7 @@ def _text(state: State, text: str) -> str:
 @click.option("--attribute", help="What it says of it.")
 @click.option("--value", help="And what that is.")
 @click.option("--infer/--no-infer", default=False, help="Keep it as a note and derive facts.")
+@importance_option
 @tag_option
 @meta_option
 @write_options
@@ -76,7 +78,7 @@ def remember_command(ctx: click.Context, /, text: str, **given: Any) -> None:
         id=given["caller_id"],
         tags=given["tags"],
         metadata=metadata_of(given["metadata"]),
-        **{name: given[name] for name in (*names, "subject", "attribute", "value")},
+        **{name: given[name] for name in (*names, "subject", "attribute", "value", "importance")},
     )
     request = Remember(
         container=state.container, facts=(fact,), infer=given["infer"], **writing(given)
@@ -90,18 +92,19 @@ def remember_command(ctx: click.Context, /, text: str, **given: Any) -> None:
 @click.option("--corrects", is_flag=True, help="The old wording was wrong all along.")
 @click.option("--add-tag", "add_tags", multiple=True, metavar="TAG", help="Add (repeatable).")
 @click.option("--remove-tag", "remove_tags", multiple=True, metavar="TAG", help="Take off.")
+@importance_option
 @_times
 @meta_option
 @write_options
 @common_options
 @click.pass_context
 def update_command(ctx: click.Context, /, text: str | None, **given: Any) -> None:
-    """Give a fact a new wording, or any item other tags.
+    """Give a fact a new wording, or any item other tags or another importance.
 
     The old wording stays as a superseded version, found again with --as-of and `history`.
     """
     state = state_of(ctx)
-    names = ("id", "corrects", "add_tags", "remove_tags")
+    names = ("id", "corrects", "add_tags", "remove_tags", "importance")
     times = ("said_at", "valid_from", "valid_to", "expires_at")
     request = Update(
         container=state.container,

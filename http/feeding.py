@@ -113,6 +113,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     metadata: dict[str, Any] = {}
     infer: bool = True
+    importance: float | None = None
 
 
 def document(plan: Plan, text: str, *, caller_id: str | None, path: Path | None) -> NewDocument:
@@ -126,6 +127,7 @@ def document(plan: Plan, text: str, *, caller_id: str | None, path: Path | None)
         said_at=plan.said_at,
         tags=plan.tags,
         metadata=plan.metadata,
+        importance=plan.importance,
     )
 
 

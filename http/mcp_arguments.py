@@ -16,6 +16,7 @@ from rewound.memory.fields import either, kind_of
 Schema = Mapping[str, Any]
 
 _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")
+_DECIMAL = re.compile(r"\s*[+-]?[0-9]{0,18}[.]?[0-9]{1,18}\s*")
 _SHOWN_CHARS = 40
 
 
@@ -70,6 +71,8 @@ def _value(value: Any, schema: Schema, field: str) -> Any:
             return _text(value, schema, field)
         case "integer":
             return _whole(value, schema, field)
+        case "number":
+            return _share(value, schema, field)
         case "boolean":
             if not isinstance(value, bool):
                 raise _wrong(field, _form(schema), value)
@@ -105,6 +108,15 @@ def _whole(value: Any, schema: Schema, field: str) -> int:
     return value
 
 
+def _share(value: Any, schema: Schema, field: str) -> float:
+    if isinstance(value, str) and _DECIMAL.fullmatch(value):
+        value = float(value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not schema["minimum"] <= value <= schema["maximum"]:
+        raise _wrong(field, _form(schema), value)
+    return float(value)
+
+
 def _list(value: Any, schema: Schema, field: str) -> list[Any]:
     if isinstance(value, str):
         parsed = _parsed(value)
@@ -135,6 +147,8 @@ def _form(schema: Schema) -> str:
             return "text"
         case "integer":
             return f"a whole number from {schema['minimum']:,} to {schema['maximum']:,}"
+        case "number":
+            return f"a number from {schema['minimum']} to {schema['maximum']}"
         case "boolean":
             return "true or false"
         case "array":

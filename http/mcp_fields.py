@@ -32,6 +32,7 @@ SCOPE = s.fields(
 )
 TAGS = s.texts("Labels to file it under.")
 METADATA = s.free("Any further JSON to keep with it.")
+IMPORTANCE = s.share("How much it matters: of hits about equally near it comes sooner.")
 
 _HOLDS = {
     "said_at": s.text(f"When it was said or observed, if not now: {_TIME}."),
@@ -73,6 +74,7 @@ REMEMBER = {
     "value": s.text("And what that is, such as: Rome."),
     "tags": TAGS,
     "metadata": METADATA,
+    "importance": IMPORTANCE,
     "caller_id": s.text("Your own stable id for it: sent again with another text, it updates."),
     "scope": SCOPE,
 }
@@ -85,6 +87,7 @@ MESSAGE = s.fields(
         "id": s.text("Your own id of the message."),
         "tags": TAGS,
         "metadata": METADATA,
+        "importance": IMPORTANCE,
     },
     ("content",),
 )

@@ -14,7 +14,7 @@ Arguments = Mapping[str, Any]
 _FILTERS = ("kinds", "tags", "metadata", "source", "since", "until")
 _HOLDS = ("said_at", "valid_from", "valid_to", "expires_at")
 _ONLY_NEW = ("kind", "subject", "attribute", "value", "caller_id")
-_NEW = ("forget_after", "kind", "subject", "attribute", "value", "tags", "metadata")
+_NEW = ("forget_after", "kind", "subject", "attribute", "value", "tags", "metadata", "importance")
 
 
 def remember(container: str, given: Arguments) -> q.Request:
@@ -41,7 +41,7 @@ def _update(container: str, given: Arguments) -> q.Request:
         id=given["updates"],
         add_tags=given.get("tags", ()),
         scope=_scope(given),
-        **_chosen(given, "text", "corrects", *_HOLDS, "metadata"),
+        **_chosen(given, "text", "corrects", *_HOLDS, "metadata", "importance"),
     )
 
 

@@ -51,6 +51,11 @@ def whole_or_own(description: str, low: int, high: int) -> Schema:
     return {"type": "integer", "minimum": low, "maximum": high, "description": description}
 
 
+def share(description: str) -> Schema:
+    """A number from 0 to 1."""
+    return {"type": "number", "minimum": 0, "maximum": 1, "description": description}
+
+
 def switch(description: str) -> Schema:
     """True or false; what it is when left out, the description says."""
     return {"type": "boolean", "description": description}

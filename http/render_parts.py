@@ -170,6 +170,11 @@ def tight(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
 
 
+def importance_text(importance: float | None) -> str:
+    """0.7 or 1; empty where nobody said any."""
+    return "" if importance is None else f"{importance:g}"
+
+
 def tags_text(tags: Iterable[str]) -> str:
     return " ".join(f"#{words.one_line(tag)}" for tag in tags)
 

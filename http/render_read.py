@@ -14,6 +14,7 @@ from rewound.http.render_parts import (
     change_row,
     dated,
     filters_line,
+    importance_text,
     joined,
     moment_line,
     source_line,
@@ -61,6 +62,8 @@ def _hit(hit: Hit) -> Text:
     if hit.kind == "fact" or hit.standing.state in OVER:
         about.append(standing_text(hit.standing, hit.valid_from))
     about += [f"score {hit.score:.2f}", tags_text(hit.tags)]
+    if hit.importance is not None:
+        about.append(f"importance {importance_text(hit.importance)}")
     if hit.also:
         about.append(f"also {' '.join(hit.also)}")
     sources = [Text(source_line(source), style="dim") for source in hit.sources]
@@ -97,6 +100,8 @@ def rows_of(sheet: Sheet, items: tuple[View, ...]) -> None:
             line = joined([line, Text(item.status, style="yellow")])
         if item.tags:
             line = joined([line, tags_text(item.tags)])
+        if item.importance is not None:
+            line = joined([line, f"importance {importance_text(item.importance)}"])
         rows.append([Text(dated(item), style="dim"), Text(item.id, style="cyan"), line])
     sheet.table(rows)
 
@@ -141,6 +146,7 @@ def _fields(item: View) -> list[tuple[str, str | Text | None]]:
         ("attribute", item.attribute),
         ("value", item.value),
         ("tags", tags_text(item.tags)),
+        ("importance", importance_text(item.importance)),
         ("metadata", metadata),
         ("scope", scope),
         ("status", status),

@@ -229,7 +229,7 @@ _CHOOSING = ("filters", "text", "query", "similar", "batch", "limit")
 _DELETE = ("ids", *_CHOOSING, "key")
 _OTHERS = tuple(name for name in FILTER_PARTS if name not in ("what", "kinds"))
 _LISTED = tuple(name for name in FILTER_PARTS if name != "what")
-_TAGS = ("container", "key", "scope", "unless_after", "add_tags", "remove_tags")
+_MARKS = ("container", "key", "scope", "unless_after", "add_tags", "remove_tags", "importance")
 _ID = {"id": "id"}
 _IDS = {"id": "ids"}
 
@@ -249,7 +249,8 @@ def _facts() -> list[Route]:
              "Say why a fact is believed, and how to take each step back.",
              names=_ID, kind="fact"),
         make("PATCH", "/v1/facts/{id}", q.Update, r.Written,
-             "Give a fact a new wording, or other tags.", names=_ID, kind="fact"),
+             "Give a fact a new wording, other tags or another importance.",
+             names=_ID, kind="fact"),
         make("DELETE", "/v1/facts/{id}", q.Forget, r.Forgot,
              "Forget a fact with all its versions.", names=_IDS, omit=_DELETE, kind="fact"),
     ]  # fmt: skip
@@ -265,8 +266,9 @@ def _documents() -> list[Route]:
         make("GET", "/v1/documents/{id}", q.Get, r.Shown,
              "Show a document; its status tells whether facts are still being derived.",
              names=_ID, kind="document"),
-        make("PATCH", "/v1/documents/{id}", q.Update, r.Written, "Give a document other tags.",
-             names=_ID, only=_TAGS, kind="document"),
+        make("PATCH", "/v1/documents/{id}", q.Update, r.Written,
+             "Give a document other tags or another importance.",
+             names=_ID, only=_MARKS, kind="document"),
         make("DELETE", "/v1/documents/{id}", q.Forget, r.Forgot,
              "Forget a document and what has no other support.",
              names=_IDS, omit=_DELETE, kind="document"),
@@ -278,6 +280,9 @@ def _documents() -> list[Route]:
              fixed={"what": "message"}, filters=_OTHERS),
         make("GET", "/v1/messages/{id}", q.Get, r.Shown, "Show one message.",
              names=_ID, kind="message"),
+        make("PATCH", "/v1/messages/{id}", q.Update, r.Written,
+             "Give a message other tags or another importance.",
+             names=_ID, only=_MARKS, kind="message"),
         make("DELETE", "/v1/messages/{id}", q.Forget, r.Forgot, "Forget a message.",
              names=_IDS, omit=_DELETE, kind="message"),
         make("GET", "/v1/passages", q.List, r.Page, "List the passages of documents.",

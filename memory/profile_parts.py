@@ -23,6 +23,7 @@ from rewound.memory.find import find
 from rewound.memory.seeing import narrowed, seen
 from rewound.projections import bm25, entries
 from rewound.projections.entries import StandingCode, folded
+from rewound.projections.importance import WHOLE, counting
 from rewound.projections.naming import Naming, Spellings
 from rewound.projections.postings import Ordinals
 from rewound.projections.selection import Criteria, Mask
@@ -39,9 +40,10 @@ STABLE, RECENT = "stable", "recent"
 PINNED_TAG = "static"
 """A fact with this tag goes before all others."""
 
-_PINNED, _SINGLE, _ABOUT, _PREFERENCE = 16, 4, 2, 1
+_PINNED, _IMPORTANT, _SINGLE, _ABOUT, _PREFERENCE = 16, 8, 4, 2, 1
 _SUPPORT_MAX = 8
-"""Points: a fact gets one for each time it was said, up to so many, and these besides."""
+"""Points: a fact gets one for each time it was said, up to so many, and these besides; of those for
+what is important as many as it is, in whole points."""
 
 _POINT = float(1 << 40)
 """A point outweighs any time, which is in whole seconds: sums stay exact."""
@@ -163,7 +165,19 @@ class Sorter:
         points += _ABOUT * self._about
         points += _SINGLE * (self._single & ~preference)
         points += _PINNED * self._tagged(PINNED_TAG)
+        points += self._importance() * _IMPORTANT // WHOLE
         return points
+
+    def _importance(self) -> npt.NDArray[np.int64]:
+        """Thousandths of the facts that the profile may tell; 0 for all else."""
+        columns = self.columns
+        found = np.zeros(columns.n, np.int64)
+        if columns.importance.any():
+            at = self._when.at
+            stands = (columns.opened <= at) & (columns.closed > at) & (columns.hidden == 0)
+            of = np.flatnonzero(self._mask)
+            found[of] = counting(columns, stands, of)
+        return found
 
     def _seconds(self, times_us: npt.NDArray[np.int64]) -> Floats:
         """µs to whole seconds that can be added to points; what lies before 1970 counts as that."""

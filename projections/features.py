@@ -21,10 +21,10 @@ from rewound.eventlog.ids import Kind
 from rewound.eventlog.instants import MIN_US
 from rewound.projections import bm25
 from rewound.projections.asked import Asked
-from rewound.projections.columns import FIRST, Columns
+from rewound.projections.columns import Columns
 from rewound.projections.entries import StandingCode
 from rewound.projections.feature_names import PRODUCTS, SINGLE
-from rewound.projections.importance import WHOLE
+from rewound.projections.importance import WHOLE, counting
 from rewound.projections.postings import Frequencies, Ordinals
 from rewound.projections.ranking import REACHED, Scores
 from rewound.projections.threads import NONE, Threads
@@ -261,23 +261,17 @@ def _importance(seen: _Seen) -> Floats:
     """The highest of a unit and of its facts that hold, 0 to 1; 0 where nobody said any. What has
     none of its own has that of the message or document that it is from."""
     columns, documents = seen.columns, seen.query.documents
-    own = columns.importance
-    if documents is None or not own.any():
+    if documents is None or not columns.importance.any():
         return np.zeros(len(seen.units), np.float64)
-    homes = np.flatnonzero(documents | (seen.counted & (columns.kind == Kind.MESSAGE)))
-    of_home = np.zeros(columns.n, own.dtype)
-    of_home[columns.group[homes]] = own[homes]
     wanted = np.zeros(columns.n, np.bool_)
     wanted[seen.units] = True
     holds = seen.counted & (columns.kind == Kind.FACT)
     holds &= (columns.standing == StandingCode.CURRENT) & wanted[seen.threads.unit]
     holds[seen.units] = True
     of = np.flatnonzero(holds)
-    home = np.where(columns.kind[of] == Kind.PASSAGE, columns.group[of], columns.source[of])
-    inherited = np.where(home != FIRST, of_home[np.where(home != FIRST, home, 0)], 0)
     best = np.zeros(columns.n, np.int64)
-    np.maximum.at(best, seen.threads.unit[of], np.where(own[of] > 0, own[of], inherited))
-    return np.maximum(best[seen.units] - 1, 0) / WHOLE
+    np.maximum.at(best, seen.threads.unit[of], counting(columns, documents | seen.counted, of))
+    return best[seen.units] / WHOLE
 
 
 def _speakers(seen: _Seen) -> dict[str, Floats]:

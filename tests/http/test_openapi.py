@@ -178,6 +178,7 @@ class Story:
             ("POST", "/v1/messages"): ("", {"messages": [{"content": "Bye."}]}),
             ("GET", "/v1/messages"): ("", {}),
             ("GET", "/v1/messages/{id}"): (message, {}),
+            ("PATCH", "/v1/messages/{id}"): (message, {"importance": 0.5}),
             ("DELETE", "/v1/messages/{id}"): (message, {}),
             ("GET", "/v1/passages"): ("", {}),
             ("POST", "/v1/search"): ("", query),

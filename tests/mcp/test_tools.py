@@ -44,6 +44,7 @@ READING = ("profile", "search", "context", "list", "history", "why", "timeline")
 BAD: dict[str, list[Any]] = {
     "string": [5, True, ["a"], {"a": 1}],
     "integer": [0.15, "five", "0.5", True, [], {}, 0, -1, 10**30, "1e3"],
+    "number": [-0.1, 1.1, "much", True, [], {}, "1e-1", float("nan"), "1.5"],
     "boolean": ["true", "yes", 1, 0, [], {}],
     "array": ["a,b", {"a": True}, 5, True, '{"a": 1}', "[1", [5], [None], [["a"]]],
     "object": ["x", '{"a": 1}', 5, ["a"], True],
