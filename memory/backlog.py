@@ -2,7 +2,8 @@
 
 It is filled by what is recorded and, where that does not say it (after opening, an undo or a
 restore), by looking through a container's jobs. Whoever takes a source out of it asks the view
-whether there still is a job.
+whether there still is a job. A snapshot may be older than what was noticed after it was taken: a
+container in which something was taken back later is left for the next snapshot.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ class Backlog:
         self._queues: dict[ContainerId, dict[Ref, int]] = {}
         self._later: dict[tuple[ContainerId, Ref], int] = {}
         self._serial = 0
-        self._unseen: dict[ContainerId, None] = {}
+        self._unseen: dict[ContainerId, int] = {}
+        """Containers to be looked through, in a snapshot that holds this position."""
         self._opened = False
 
     # --- filling
@@ -58,22 +60,26 @@ class Backlog:
             added = False
             for each in recorded:
                 if isinstance(each.event, _LOOK_AGAIN):
-                    self._unseen[each.container] = None
+                    self._unseen[each.container] = each.position
                     added = True
                 elif (ref := _sent(each.event)) is not None:
                     self._later.pop((each.container, ref), None)
-                    self._add(each.container, ref)
+                    self._add(each.container, ref, each.position)
                     added = True
             return added
 
     def look(self, views: ViewReader) -> None:
-        """Find the jobs of containers that have not been looked through."""
+        """Find the jobs of containers that have not been looked through, as far as the snapshot
+        goes."""
         with self._guard:
             if not self._opened:
-                self._unseen |= dict.fromkeys(key for key in views.positions() if key != STORE)
+                for container in views.positions():
+                    if container != STORE:
+                        self._unseen.setdefault(container, 0)
                 self._opened = True
-            room = [key for key in self._unseen if self._size(key) <= QUEUE_MAX // 2]
-            chosen = room[:LOOKS_MAX]
+            room = (key for key in self._unseen if self._size(key) <= QUEUE_MAX // 2)
+            held = (key for key in room if self._unseen[key] <= views.position(key))
+            chosen = list(islice(held, LOOKS_MAX))
             for container in chosen:
                 del self._unseen[container]
         for container in chosen:
@@ -85,7 +91,7 @@ class Backlog:
                     elif job.state is JobState.FAILED:
                         self._later.setdefault((container, ref), job.retry_at or 0)
                 if len(found) == QUEUE_MAX:
-                    self._unseen[container] = None
+                    self._unseen.setdefault(container, 0)
 
     def postpone(self, entry: Entry, due_us: int) -> None:
         with self._guard:
@@ -131,9 +137,9 @@ class Backlog:
 
     # --- inside
 
-    def _add(self, container: ContainerId, ref: Ref) -> None:
+    def _add(self, container: ContainerId, ref: Ref, position: int = 0) -> None:
         if self._size(container) >= QUEUE_MAX:
-            self._unseen[container] = None
+            self._unseen[container] = max(position, self._unseen.get(container, 0))
         else:
             self._serial += 1
             self._queues.setdefault(container, {})[ref] = self._serial

@@ -54,6 +54,8 @@ _log = logging.getLogger(__name__)
 class _Read(NamedTuple):
     container: ContainerId
     scales: Scales
+    held: int
+    """The container's position in the snapshot."""
     weighed: list[Weighed]
     done: list[FactId]
     """What is not to be judged as things are."""
@@ -109,7 +111,7 @@ class Judging:
             read = self._read(views) or self._read_again(views)
         if read is None:
             return None if self._queue.idle() else 0.0
-        self._queue.drop(read.container, read.done, skip=True)
+        self._queue.drop(read.container, read.done, read.held, skip=True)
         if not read.weighed:
             return 0.0 if read.done or read.cause is not None else _LOOK_AGAIN_S
         try:
@@ -129,12 +131,13 @@ class Judging:
     # --- reading
 
     def _read(self, views: ViewReader) -> _Read | None:
-        chosen = self._queue.batch(FACTS_MAX if self._quiet else BUSY_FACTS)
+        chosen = self._queue.batch(FACTS_MAX if self._quiet else BUSY_FACTS, views)
         if chosen is None:
             return None
         container, facts = chosen
         view = views.container(container)
-        read = _Read(container, Scales(view, self._engine.clock.now_us(), self._extra), [], [])
+        scales = Scales(view, self._engine.clock.now_us(), self._extra)
+        read = _Read(container, scales, view.position, [], [])
         for fact in facts:
             row = view.fact(fact)
             if row is None or not is_to_be_judged(view, fact):
@@ -147,7 +150,7 @@ class Judging:
 
     def _read_again(self, views: ViewReader) -> _Read | None:
         """Facts judged while others were not there, which an undoing or restoring brought back."""
-        returned = self._queue.returned()
+        returned = self._queue.returned(views)
         if returned is None:
             return None
         container, position, done = returned
@@ -166,7 +169,7 @@ class Judging:
         compared = [scales.compare(row) for row in without.values()]
         weighed = [each for each in compared if not set(facts).isdisjoint(each.olds)]
         cause = recorded.envelope.event_id
-        return _Read(container, scales, weighed, [], cause, (position, done))
+        return _Read(container, scales, view.position, weighed, [], cause, (position, done))
 
     def _waits(self, view: ContainerView, fact: FactId) -> bool:
         """Whether its vector is still to come."""
@@ -241,7 +244,7 @@ class Judging:
                 trouble = trouble or error
             else:
                 raise error
-        self._queue.drop(read.container, done)
+        self._queue.drop(read.container, done, read.held)
         if trouble is not None:
             raise trouble
 

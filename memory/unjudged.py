@@ -1,7 +1,8 @@
 """The queue of facts that are to be judged, in the order they were stated. A guess; the views know.
 
 It is filled by what is recorded and, where that does not say it (after opening, an undo or a
-restore), by looking through what a container has unjudged.
+restore), by looking through what a container has unjudged. A snapshot may be older than what was
+noticed after it was taken: that waits for the next one, and is never judged by what it is not in.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class Unjudged:
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._queues: dict[ContainerId, list[tuple[int, FactId]]] = {}
-        self._unseen: dict[ContainerId, None] = {}
+        self._unseen: dict[ContainerId, int] = {}
+        """Containers to be looked through, in a snapshot that holds this position."""
         self._opened = False
         self._skipped: dict[ContainerId, set[FactId]] = {}
         """What is not to be judged until something is undone or restored."""
@@ -63,18 +65,23 @@ class Unjudged:
                     heapq.heappush(queue, (each.position, fact))
                     added = True
                 elif isinstance(each.event, _LOOK_AGAIN):
-                    self._unseen[each.container] = None
+                    self._unseen[each.container] = each.position
                     self._skipped.pop(each.container, None)
                     self._returns.setdefault(each.container, []).append((each.position, 0))
                     added = True
             return added
 
     def look(self, views: ViewReader) -> None:
-        """Find what is unjudged in containers that have not been looked through."""
+        """Find what is unjudged in containers that have not been looked through, as far as the
+        snapshot goes."""
         with self._guard:
             if not self._opened:
                 self._open(views)
-            chosen = [key for key in self._unseen if len(self._queues.get(key, ())) < LOOKED_MAX]
+            chosen = [
+                key
+                for key, position in self._unseen.items()
+                if len(self._queues.get(key, ())) < LOOKED_MAX and position <= views.position(key)
+            ]
             for container in chosen:
                 del self._unseen[container]
         for container in chosen:
@@ -90,13 +97,13 @@ class Unjudged:
                     queue.extend(fresh)
                     heapq.heapify(queue)
                 if len(found) == LOOKED_MAX:
-                    self._unseen[container] = None
+                    self._unseen.setdefault(container, 0)
 
     def _open(self, views: ViewReader) -> None:
         """All containers, and what came back in each lately: nobody may have looked at that."""
         for container, position in views.positions().items():
             if container != STORE:
-                self._unseen[container] = None
+                self._unseen.setdefault(container, 0)
                 recent = views.log.events(container, max(0, position - RECENT), position)
                 found = [(r.position, 0) for r in recent if isinstance(r.event, _LOOK_AGAIN)]
                 if found:
@@ -108,11 +115,16 @@ class Unjudged:
         with self._guard:
             self._returns.setdefault(container, []).append((position, done))
 
-    def returned(self) -> tuple[ContainerId, int, int] | None:
-        """The next undoing or restoring whose facts are to be held against later ones, and how many
-        of them were; it is taken out. What waits to be judged goes first."""
+    def returned(self, views: ViewReader) -> tuple[ContainerId, int, int] | None:
+        """The next undoing or restoring in the snapshot whose facts are to be held against later
+        ones, and how many of them were; it is taken out. What waits to be judged goes first."""
         with self._guard:
-            container = next((key for key in self._returns if key not in self._queues), None)
+            ready = (
+                key
+                for key, events in self._returns.items()
+                if key not in self._queues and events[0][0] <= views.position(key)
+            )
+            container = next(ready, None)
             if container is None:
                 return None
             positions = self._returns[container]
@@ -121,23 +133,29 @@ class Unjudged:
                 del self._returns[container]
             return container, *first
 
-    def batch(self, count: int) -> tuple[ContainerId, list[FactId]] | None:
-        """The first ones of the container served longest ago; they stay until they are dropped."""
+    def batch(self, count: int, views: ViewReader) -> tuple[ContainerId, list[FactId]] | None:
+        """The first ones in the snapshot of the container served longest ago; they stay until they
+        are dropped."""
         with self._guard:
-            container = next(iter(self._queues), None)
-            if container is None:
-                return None
-            queue = self._queues[container] = self._queues.pop(container)
-            return container, [fact for _, fact in heapq.nsmallest(count, queue)]
+            for container, queue in self._queues.items():
+                held = views.position(container)
+                facts = [fact for at, fact in heapq.nsmallest(count, queue) if at <= held]
+                if facts:
+                    self._queues[container] = self._queues.pop(container)
+                    return container, facts
+        return None
 
-    def drop(self, container: ContainerId, facts: Sequence[FactId], *, skip: bool = False) -> None:
-        """Take out what was judged, or with `skip` is not to be."""
+    def drop(
+        self, container: ContainerId, facts: Sequence[FactId], held: int, *, skip: bool = False
+    ) -> None:
+        """Take out what was judged, or with `skip` is not to be, as seen in a snapshot that held
+        the container up to a position. What was noticed after that stays."""
         gone = set(facts)
         with self._guard:
-            if skip and gone:
+            if skip and gone and self._unseen.get(container, 0) <= held:
                 self._skipped.setdefault(container, set()).update(gone)
             queue = self._queues.get(container, [])
-            left = [each for each in queue if each[1] not in gone]
+            left = [each for each in queue if each[1] not in gone or each[0] > held]
             if left:
                 heapq.heapify(left)
                 self._queues[container] = left

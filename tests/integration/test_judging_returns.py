@@ -1,12 +1,14 @@
 """What comes back, by an undo or a restore, among facts that were judged while it was away."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from rewound.memory import Memory, unjudged
 from rewound.memory.models import Models
+from rewound.memory.unjudged import Unjudged
+from rewound.projections.views import ViewReader
 
 JUDGED = Models(embedder="none", extractor="none", judge="rules")
 ROME, OSLO, BONN = "Nina lives in Rome.", "Nina lives in Oslo now.", "Nina lives in Bonn now."
@@ -104,5 +106,48 @@ def test_many_that_are_not_to_be_judged_do_not_keep_the_others_waiting(
     undone = memory.remember(OSLO, said_at="2022-01-01").items[0]
     back = memory.undo(str(undone.event))
     memory.undo(str(back.event))
+    memory.workers("resume")
+    assert current(memory) == [OSLO]
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Let something happen once while a step holds its snapshot and has not looked at it."""
+    whole = Unjudged.look
+
+    def look(queue: Unjudged, views: ViewReader) -> None:
+        monkeypatch.setattr(Unjudged, "look", whole)
+        act()
+        whole(queue, views)
+
+    monkeypatch.setattr(Unjudged, "look", look)
+
+
+def test_what_comes_while_a_step_holds_an_older_snapshot_is_judged_by_the_next(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told(memory, ROME, "2020-01-01")
+    meanwhile(monkeypatch, lambda: memory.remember(OSLO, said_at="2022-01-01"))
+    assert current(memory) == [OSLO]
+
+
+def test_what_comes_back_while_a_step_holds_an_older_snapshot_is_looked_at_by_the_next(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rome, _ = told(memory, ROME, "2020-01-01")
+    memory.forget(rome)
+    told(memory, OSLO, "2022-01-01")
+    meanwhile(monkeypatch, lambda: memory.restore(rome))
+    assert current(memory) == [OSLO]
+
+
+def test_what_is_taken_back_while_a_step_holds_an_older_snapshot_is_judged_after_all(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The step finds the fact forgotten and leaves it out, but not for good."""
+    told(memory, ROME, "2020-01-01")
+    memory.workers("pause")
+    oslo = memory.remember(OSLO, said_at="2022-01-01").items[0]
+    memory.forget(str(oslo.id))
+    meanwhile(monkeypatch, lambda: memory.restore(str(oslo.id)))
     memory.workers("resume")
     assert current(memory) == [OSLO]

@@ -214,6 +214,28 @@ def test_what_comes_while_a_step_looks_at_an_older_snapshot_is_not_lost(
         assert sorted(facts(memory)) == ["Nina is 31.", "Nina lives in Rome."]
 
 
+@pytest.mark.parametrize("kind", ["message", "document"])
+def test_what_is_taken_back_while_a_step_holds_an_older_snapshot_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """The text that was sent twice is to be read again, for its second sending."""
+    whole = Backlog.look
+    with working(tmp_path, Told()) as memory:
+        put = memory.ingest if kind == "document" else memory.add_messages
+        _, event = only(put("Nina lives in Rome."))
+        drain(memory)
+
+        def look(backlog: Backlog, views: Any) -> None:
+            monkeypatch.setattr(Backlog, "look", whole)
+            memory.undo(event)
+            whole(backlog, views)
+
+        monkeypatch.setattr(Backlog, "look", look)
+        put("Nina lives in Rome.")
+        assert drain(memory).pending == 0
+        assert facts(memory) == ["Nina lives in Rome."]
+
+
 def test_without_an_extractor_all_stays_pending(tmp_path: Path) -> None:
     with Memory(tmp_path, models=NO_MODELS) as memory:
         assert "no extractor" in memory.add_messages("Nina lives in Rome.").notes[0]

@@ -17,8 +17,9 @@ from rewound.projections.jobs import JobRow, JobState
 class Where:
     """As much of an envelope as the backlog looks at."""
 
-    def __init__(self, container: int) -> None:
+    def __init__(self, container: int, position: int = 1) -> None:
         self.container = home(container)
+        self.position = position
 
 
 class Views:
@@ -29,6 +30,9 @@ class Views:
 
     def positions(self) -> dict[ContainerId, int]:
         return dict.fromkeys(self.jobs, 1)
+
+    def position(self, container: ContainerId) -> int:
+        return self.positions().get(container, 0)
 
     def container(self, container: ContainerId) -> Any:
         held = self.jobs[container]
