@@ -5,7 +5,7 @@ pass a gate: the map grows, the file is swapped and the environment is closed wh
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -152,16 +152,17 @@ class Environment:
         """The named databases that are there."""
         return sorted(self._data.handles)
 
-    def create_database(self, name: str) -> None:
-        """Make a named database if it is not there. Not inside a transaction."""
-        opened: list[lmdb._Database] = []
+    def create_databases(self, names: Iterable[str]) -> None:
+        """Make named databases that are not there, in one commit. Not inside a transaction."""
+        wanted = sorted(set(names))
+        opened: dict[str, lmdb._Database] = {}
 
         def make(txn: "lmdb.Transaction[bytes]") -> None:
-            opened.append(self._data.env.open_db(name.encode(), txn=txn))
+            opened.update({n: self._data.env.open_db(n.encode(), txn=txn) for n in wanted})
 
         def keep() -> None:
             # In the writer's turn still: after it, a rewrite may have opened all handles anew.
-            self._data.handles = {**self._data.handles, name: opened[-1]}
+            self._data.handles = {**self._data.handles, **opened}
 
         self.write(make, committed=keep)
 

@@ -176,8 +176,9 @@ class Views:
 
     def ensure(self, live: Live) -> None:
         """Make the databases that `live` names and that are not there."""
-        for name in set(live.databases()) - set(self.environment.names()):
-            self.environment.create_database(name)
+        missing = set(live.databases()) - set(self.environment.names())
+        if missing:
+            self.environment.create_databases(missing)
 
     def outdated(self) -> list[str]:
         """Views whose stored rows were folded by another version of the code: to be rebuilt."""

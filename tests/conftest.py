@@ -1,4 +1,5 @@
-"""What all tests share: the versions in the header and how hard Hypothesis tries.
+"""What all tests share: where their files lie, the versions in the header and how hard Hypothesis
+tries.
 
 REWOUND_SOAK chooses: unset for the quick profile, `short` for minutes, `long` for an hour.
 """
@@ -26,10 +27,17 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from tests.scratch import IN_MEMORY
+
 sys.dont_write_bytecode = False
 
 SOAK = os.environ.get("REWOUND_SOAK", "")
 PROFILES = {"": "fast", "short": "soak-short", "long": "soak"}
+
+# The suite makes thousands of stores, and waits for each commit of each of them. What it says of
+# them holds on any file system; tests/crash has a disk.
+if IN_MEMORY is not None and not SOAK:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
 
 # No deadline: the machines are shared, and a slow example is no failure.
 # The quick profile draws the same examples in every run; looking for new ones is the soak's work.

@@ -143,8 +143,8 @@ def test_an_environment_that_cannot_be_opened_lets_go(tmp_path: Path) -> None:
 
 def test_databases_come_and_go(env: Environment) -> None:
     put(env, (b"key", b"old"))
-    env.create_database("facts.v2")
-    env.create_database("facts.v2")
+    env.create_databases(["facts.v2"])
+    env.create_databases(["facts.v2"])
     put(env, (b"key", b"new"), name="facts.v2")
     assert env.names() == ["facts.v1", "facts.v2", "meta"]
     env.drop_database("facts.v1")
@@ -160,6 +160,15 @@ def test_databases_come_and_go(env: Environment) -> None:
     env.compact()
     assert get(env, b"key", "facts.v2") == b"new"
     env.close()
+
+
+def test_several_databases_are_made_in_one_commit(env: Environment) -> None:
+    before = env._data.env.info()["last_txnid"]
+    env.create_databases(["facts.v2", "words.v1", "meta"])
+    assert env._data.env.info()["last_txnid"] == before + 1
+    assert env.names() == ["facts.v1", "facts.v2", "meta", "words.v1"]
+    put(env, (b"key", b"new"), name="words.v1")
+    assert get(env, b"key", "words.v1") == b"new"
 
 
 def test_dropping_waits_for_reads(env: Environment) -> None:

@@ -24,6 +24,7 @@ from tests.property.choices import Seeded
 from tests.property.driver import Driver, without_moment
 from tests.property.meanings import NO_WORDS
 from tests.property.world import Known, Moment
+from tests.scratch import IN_MEMORY
 
 NAME = "alpha"
 QUERIES = (NO_WORDS, "Ann likes teaq0", "townq4")
@@ -84,7 +85,7 @@ def differences(driver: Driver, at_us: int) -> list[str]:
     """Searches that the store built anew answers otherwise than the live one asked about then."""
     found = []
     assert driver.embedder is not None
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
         views = Views(Path(folder), driver.log, model=driver.embedder.name)
         try:
             made = replay(views, driver.log, at_us)

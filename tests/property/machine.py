@@ -23,6 +23,7 @@ from tests.property.choices import Choices, Drawn, Seeded, one
 from tests.property.desk import Desk
 from tests.property.driver import MINUTE_US, NAMES, Driver
 from tests.property.world import Known, Moment
+from tests.scratch import IN_MEMORY
 
 REFUSALS = (Conflict, InvalidInput, NotFound)
 """What a random command may be refused with; anything else is a fault of the product."""
@@ -54,8 +55,7 @@ class Laws(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        shm = Path("/dev/shm")
-        self.folder = Path(tempfile.mkdtemp(dir=shm if shm.is_dir() else None))
+        self.folder = Path(tempfile.mkdtemp(dir=IN_MEMORY))
         self.driver = Driver(self.folder / "store", durable=self.durable, meaning=self.meaning)
         self.known = {name: Known(name) for name in NAMES}
         self.kept = checks.Kept()

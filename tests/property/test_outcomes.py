@@ -23,6 +23,7 @@ from tests.property.choices import Choices, Seeded, chance, one
 from tests.property.desk import fact_id
 from tests.property.driver import Driver
 from tests.property.ruling import NAMES
+from tests.scratch import IN_MEMORY
 
 NAME = "alpha"
 FACTS = 4
@@ -73,7 +74,7 @@ class Town:
 
 @contextmanager
 def town(facts: int = 0) -> Iterator[Town]:
-    folder = Path(tempfile.mkdtemp())
+    folder = Path(tempfile.mkdtemp(dir=IN_MEMORY))
     driver = Driver(folder / "store", durable=False)
     try:
         made = Town(driver)

@@ -26,6 +26,7 @@ from tests.oracle.story import CONTAINER, CountedIds, HandClock, Story
 from tests.property.choices import Choices, Drawn, Seeded, chance
 from tests.property.inventing import Inventor
 from tests.property.ruled import dumped
+from tests.scratch import IN_MEMORY
 
 EVENTS_MAX = 30
 EXAMPLES = 150
@@ -38,8 +39,7 @@ class Folded:
 
     def __init__(self, clock: HandClock, story: Story) -> None:
         self.story = story
-        shm = Path("/dev/shm")
-        self.folder = Path(tempfile.mkdtemp(dir=shm if shm.is_dir() else None))
+        self.folder = Path(tempfile.mkdtemp(dir=IN_MEMORY))
         self.log = MemoryLog(clock=clock, ids=CountedIds())
         self.views = Views(self.folder / "live", self.log)
 

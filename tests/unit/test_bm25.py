@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from rewound.projections import bm25
 from rewound.projections.bm25 import Mask, Parameters
 from rewound.projections.postings import Frequencies, Ordinals, Postings
+from tests.scratch import IN_MEMORY
 
 Ranking = dict[bytes, float]
 Lists = list[tuple[Ordinals, Frequencies]]
@@ -154,7 +155,7 @@ def test_a_search_adds_its_terms_up_in_a_fixed_order() -> None:
     expected = bm25.score(lists, length, counted, wanted)
     other = bm25.score(lists[::-1], length, counted, wanted)
     assert other[1].tolist() != expected[1].tolist(), "the order shows in the last bits"
-    with tempfile.TemporaryDirectory() as folder, lmdb.open(folder, max_dbs=1) as env:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder, lmdb.open(folder, max_dbs=1) as env:
         postings = Postings(env.open_db(b"postings"), block_postings=64)
         with env.begin(write=True) as txn:
             rows = ((i, Counter(doc.text)) for i, doc in enumerate(docs))

@@ -24,6 +24,7 @@ from rewound.projections.columns import (
     Entry,
     entries,
 )
+from tests.scratch import IN_MEMORY
 
 ONE, TWO = b"1" * 16, b"2" * 16
 CONTAINERS = st.sampled_from([ONE, TWO])
@@ -60,7 +61,7 @@ PATCHES = st.sampled_from(sorted(VALUES)).flatmap(
 @contextmanager
 def opened(block_entries: int) -> Iterator[tuple[lmdb.Environment, ColumnStore]]:
     with (
-        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder,
         lmdb.open(folder, max_dbs=1, map_size=1 << 28, sync=False, lib_version=0) as env,
     ):
         yield env, ColumnStore(env.open_db(b"columns"), block_entries=block_entries)

@@ -23,6 +23,7 @@ from rewound.projections import conditions, measures, values
 from rewound.projections.condition_tree import Not, Some
 from rewound.projections.conditions import Conditions
 from rewound.projections.masks import Standing
+from tests.scratch import IN_MEMORY
 from tests.unit.conditions_model import meets
 from tests.unit.given import SECOND_US, Store, open_store
 
@@ -228,7 +229,7 @@ class World:
 
 @contextmanager
 def world(told: list[Any]) -> Iterator[World]:
-    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder)) as store:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder, open_store(Path(folder)) as store:
         made = World(store)
         for number, (deed, given_) in enumerate(told):
             made.tell(number, deed, given_)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from rewound.projections.postings import Postings
+from tests.scratch import IN_MEMORY
 
 ONE, TWO = b"1" * 16, b"2" * 16
 Place = tuple[bytes, int]
@@ -24,7 +25,7 @@ COUNTS = st.integers(1, 70_000)
 @contextmanager
 def opened(block_postings: int) -> Iterator[tuple[lmdb.Environment, Postings]]:
     with (
-        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder,
         lmdb.open(folder, max_dbs=1, map_size=1 << 28, sync=False, lib_version=0) as env,
     ):
         yield env, Postings(env.open_db(b"postings"), block_postings=block_postings)

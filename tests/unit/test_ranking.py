@@ -18,6 +18,7 @@ from rewound.projections.bm25 import top_k
 from rewound.projections.columns import FIRST, Columns, Entry, entries
 from rewound.projections.selection import Mask, Selected
 from rewound.projections.vectors import Query, VectorStore, quantise, query_of
+from tests.scratch import IN_MEMORY
 
 HOME = ContainerId(b"h" * 16)
 FACT, MESSAGE, PASSAGE = int(Kind.FACT), int(Kind.MESSAGE), int(Kind.PASSAGE)
@@ -92,7 +93,7 @@ class Scene:
 @contextmanager
 def scene(rows: list[Entry], vectors: Units) -> Iterator[Scene]:
     with (
-        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder,
         lmdb.open(folder, max_dbs=2, map_size=1 << 28, sync=False, lib_version=0) as env,
     ):
         store = VectorStore(env.open_db(b"vectors"), env.open_db(b"codes"))

@@ -23,6 +23,7 @@ from rewound.projections.vectors import (
     quantise,
     query_of,
 )
+from tests.scratch import IN_MEMORY
 
 ONE, TWO = b"1" * 16, b"2" * 16
 SLOTS_MANY = CODE_BLOCK_SLOTS + BLOCK_SLOTS + 5
@@ -34,7 +35,7 @@ Floats = npt.NDArray[np.float32]
 def opened() -> Iterator[tuple[lmdb.Transaction, VectorStore]]:
     """A store in one write transaction, which reads what it wrote."""
     with (
-        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder,
         lmdb.open(folder, max_dbs=2, map_size=1 << 28, sync=False, lib_version=0) as env,
     ):
         store = VectorStore(env.open_db(b"vectors"), env.open_db(b"codes"))
