@@ -31,7 +31,7 @@ BUSY_BATCH = 8
 QUIET_S = 0.05
 PATIENCE_S = 1.0
 """While people ask, work waits for a pause of `QUIET_S`; when none comes for so long, one small
-batch is done all the same."""
+batch is done all the same, and at once when somebody waits for it."""
 
 CHARS_MAX = 8_000
 """Of a text that is put before the model: it reads less than that."""
@@ -61,7 +61,7 @@ class EmbeddingDuty:
         engine = self._engine
         meaning = engine.meaning
         quiet = not self._polite or engine.quiet_s() >= QUIET_S
-        if not quiet and not self._patience_is_over():
+        if not (quiet or engine.awaited() or self._patience_is_over()):
             return QUIET_S
         if meaning.embedder is None or engine.readonly_reason is not None:
             return None

@@ -185,6 +185,10 @@ class Engine:
         """Seconds since anybody last asked for something: background work waits for a pause."""
         return time.monotonic() - self._asked_at
 
+    def awaited(self) -> bool:
+        """Whether somebody waits for background work, who then is one of those who ask."""
+        return self.workers is not None and self.workers.awaited
+
     def submit_record(
         self, record: deciding.Record | deciding.Judge, *, actor: Actor = WORKER
     ) -> Future[Applied]:

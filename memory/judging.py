@@ -40,7 +40,7 @@ BUSY_FACTS = 2
 QUIET_S = 0.05
 PATIENCE_S = 1.0
 """While people ask, work waits for a pause of `QUIET_S`; when none comes for so long, a few facts
-are compared all the same."""
+are compared all the same, and at once when somebody waits for it."""
 
 VECTOR_WAIT_S = 20.0
 """How long a fact waits for its vector, which another duty makes, before words alone compare it."""
@@ -103,7 +103,7 @@ class Judging:
         if left_s > 0:
             return left_s
         self._quiet = engine.quiet_s() >= QUIET_S
-        if not self._quiet and not self._patience_is_over():
+        if not (self._quiet or engine.awaited() or self._patience_is_over()):
             return QUIET_S
         self._waited_since = None
         with engine.reading() as views:

@@ -122,6 +122,8 @@ class Workers:
         first = time.monotonic() + LOOK_S
         self._desks = [_Desk(duty, first) for duty in duties]
         self._thread: threading.Thread | None = None
+        self._waiting = 0
+        """How many wait until there is nothing to do."""
         if self._desks:
             engine.on_commit(self._notice)
             if not paused:
@@ -133,6 +135,11 @@ class Workers:
     @property
     def paused(self) -> bool:
         return self._paused
+
+    @property
+    def awaited(self) -> bool:
+        """Somebody waits for the work: it is not to wait for a pause in what people ask."""
+        return self._waiting > 0
 
     @property
     def off(self) -> bool:
@@ -172,20 +179,27 @@ class Workers:
             desks = [desk for desk in self._desks if only is None or desk.duty.name in only]
             if not self._paused:
                 self._wake(desks)
-            while True:
-                if self._crash is not None:
-                    raise self._crash
-                now = time.monotonic()
-                if self._stopping or (self._paused and desks):
-                    return False
-                if self._thread is None and desks:
-                    return False  # nothing can be written
-                if all(desk.idle(now + SOON_S) for desk in desks):
-                    return not any(desk.failures for desk in desks)
-                left = None if until is None else until - now
-                if left is not None and left <= 0:
-                    return False
-                self._state.wait(left)
+            self._waiting += 1
+            try:
+                return self._wait_until_idle(desks, until)
+            finally:
+                self._waiting -= 1
+
+    def _wait_until_idle(self, desks: Sequence[_Desk], until: float | None) -> bool:
+        while True:
+            if self._crash is not None:
+                raise self._crash
+            now = time.monotonic()
+            if self._stopping or (self._paused and desks):
+                return False
+            if self._thread is None and desks:
+                return False  # nothing can be written
+            if all(desk.idle(now + SOON_S) for desk in desks):
+                return not any(desk.failures for desk in desks)
+            left = None if until is None else until - now
+            if left is not None and left <= 0:
+                return False
+            self._state.wait(left)
 
     def wake(self) -> None:
         """Let every duty look for work: something may have come that no event tells of."""

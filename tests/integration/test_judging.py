@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rewound.memory import Memory
+from rewound.memory import Memory, judging
 from rewound.memory import replies as r
 from rewound.memory import requests as q
 from rewound.memory.models import Models
@@ -44,6 +44,16 @@ def standing(memory: Memory, item: r.Item) -> str:
 
 def events(memory: Memory, kind: str) -> list[r.EventView]:
     return list(memory.events(types=(kind,)).events)
+
+
+def test_who_waits_for_the_work_waits_for_no_pause(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judging, "QUIET_S", 3_600.0)
+    monkeypatch.setattr(judging, "PATIENCE_S", 3_600.0)
+    told(memory, "Nina lives in Rome.", "2024-01-01")
+    told(memory, "Nina lives in Oslo now.", "2025-01-01")
+    assert current(memory) == ["Nina lives in Oslo now."]
 
 
 # --- endings
