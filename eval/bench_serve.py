@@ -11,6 +11,7 @@ and ten hits. Each is measured in slices that alternate with slices of its basel
     GET /       of the same server: routed and guarded like all others, and does nothing
     embedding   of the query alone, by the model that the store uses (MiniLM), in as many threads
     commit      one row put into a bare LMDB environment, durably, by one thread
+    1 worker    searches of a server that answers alone, for one with `--workers` on an equal store
 
 The stores are filled with made-up facts in English words (`filling.py`). Their vectors are random
 units that come the way of all vectors, but in no time: what a scan costs does not depend on what
@@ -224,12 +225,31 @@ def by_server(data: Path, alone: Path, count: int, clients: Clients) -> None:
         tell("memory", f"{count} facts", f"after load: {server.resident()}")
 
 
+def by_workers(data: Path, equal: Path, workers: int, clients: Clients) -> None:
+    """Searches of a server of several processes, against those of one alone."""
+    with Server(data) as alone, Server(equal, workers) as several, Load(4) as load:
+        search = Job(door="rest", what="search")
+        jobs = [replace(search, port=server.port) for server in (alone, several)]
+        for server in (alone, several):
+            server.work("pause")
+        for job in jobs:
+            load.run(replace(job, seconds=1.0, clients=2 * workers))  # loads the model in each
+        for count in clients.counts:
+            each = [replace(job, clients=count) for job in jobs]
+            bare, ours = alternating(load, clients.seconds, *each)
+            p50 = ours.percentile(50) / bare.percentile(50)
+            against = f"rate x{ours.rate / bare.rate:.2f}, p50 x{p50:.2f}"
+            tell(f"{workers} workers", _clients(count), ours, against)
+            tell("  1 worker", _clients(count), bare)
+
+
 @click.command()
 @click.option("--facts", "count", default=10_000, help="Facts in the store that is asked.")
 @click.option("--large", "many", default=100_000, help="Facts in the large store at most.")
 @click.option("--clients", default="1,8,32", help="Clients at once, with commas.")
+@click.option("--workers", default=2, help="Processes of a server that is compared with one of 1.")
 @click.option("--seconds", default=3.0, help="For each figure with its baseline.")
-def main(count: int, many: int, clients: str, seconds: float) -> None:
+def main(count: int, many: int, clients: str, workers: int, seconds: float) -> None:
     """Print one line a figure, and its ratio to a baseline of the same run."""
     begun = time.perf_counter()
     counts = tuple(int(each) for each in clients.split(","))
@@ -240,6 +260,8 @@ def main(count: int, many: int, clients: str, seconds: float) -> None:
         shutil.copytree(data, alone)
         starting(empty, 0)
         starting(data, count)
+        if workers > 1:
+            by_workers(data, alone, workers, Clients(counts, seconds))
         by_library(alone, Clients(counts, seconds))
         by_server(data, alone, count, Clients(counts, seconds))
         if many:

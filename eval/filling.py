@@ -93,7 +93,7 @@ def fill(data: Path, count: int, seconds: float = math.inf) -> int:
     begun = time.perf_counter()
     done = 0
     try:
-        with Memory(data, models=_Filling(extractor="none")) as memory:
+        with Memory(data, models=_Filling(extractor="none", judge="none")) as memory:
             source = facts(seed=0)
             while done < count and (not done or time.perf_counter() - begun < seconds):
                 some = [*itertools.islice(source, min(_BATCH, count - done))]

@@ -45,10 +45,12 @@ class Resident(NamedTuple):
 
 
 class Server:
-    """`rewound serve` on a free port. `started_s` is how long its first answer took."""
+    """`rewound serve` on a free port, all its processes answering. `started_s` is how long its
+    first answer took."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, workers: int = 1) -> None:
         words = [sys.executable, "-m", "rewound.http", "serve", "--port", "0", "--data", str(data)]
+        words += ["--workers", str(workers)]
         self.data = data
         begun = time.perf_counter()
         self._process = subprocess.Popen(
@@ -64,6 +66,14 @@ class Server:
         self._client = httpx.Client(base_url=address, timeout=WAIT_S, trust_env=False)
         self.get("/v1/containers")
         self.started_s = time.perf_counter() - begun
+        if workers > 1:
+            self._wait_for_readers(begun + WAIT_S)
+
+    def _wait_for_readers(self, until: float) -> None:
+        while {each["state"] for each in self.get("/health")["parts"]["processes"]} != {"ready"}:
+            if time.perf_counter() > until:
+                raise RuntimeError("the readers of the server did not start")
+            time.sleep(0.05)
 
     def get(self, path: str, **query: str) -> Any:
         return self._client.get(path, params=query).raise_for_status().json()

@@ -75,6 +75,10 @@ class DataFile:
     def path(self) -> Path:
         return self.folder / DATA
 
+    def is_newest(self) -> bool:
+        """Whether no rewrite has taken this file's place, seen without a list of the folder."""
+        return self.path.exists() and not (self._files.after(self.folder) / DATA).exists()
+
     def sizes(self) -> tuple[int, int]:
         """Bytes of the map, and bytes up to the last page in use, free pages before it included."""
         info = self.env.info()

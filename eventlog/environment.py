@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import lmdb
 
@@ -89,22 +89,14 @@ class Environment:
         """One snapshot. Short-lived: while it is open, freed pages are not used again and the map
         cannot grow. Open no write inside it. Raises StoreBusy, Damaged.
         """
-        with translating(), self._reader():
-            txn = self._data.env.begin()
-            try:
-                yield txn
-            finally:
-                txn.abort()
+        with translating(), self._reader() as txn:
+            yield txn
 
     @contextmanager
     def viewing(self) -> "Iterator[lmdb.Transaction[memoryview]]":
         """Like `reading`, but values are views of the map, without a copy: gone with the block."""
-        with translating(), self._reader():
-            txn = self._data.env.begin(buffers=True)
-            try:
-                yield txn
-            finally:
-                txn.abort()
+        with translating(), self._reader(buffers=True) as txn:
+            yield txn
 
     def writing(
         self, *, urgent: bool = False, committed: Callable[[], None] | None = None
@@ -175,6 +167,20 @@ class Environment:
                 txn.drop(handle, delete=True)
             left = {key: kept for key, kept in self._data.handles.items() if key != name}
             self._data.handles = left
+
+    # --- beside the owner
+
+    def follow(self, *, anew: bool = False) -> None:
+        """In a process that only reads: open what the owner has put in the file's place, if it
+        did, or the file as it is `anew`, with the databases that are there now.
+
+        Reads that are under way are waited for. Reads of a replaced file never begin, so this is
+        for letting go of it, and for databases that the owner has made. Raises StoreBusy.
+        """
+        with translating(), self._gate.turn():
+            if anew or not self._data.is_newest():
+                with self._gate.alone():
+                    self._data.reopen()
 
     # --- upkeep
 
@@ -258,27 +264,33 @@ class Environment:
             raise ReadOnly("the store is open for reading only")
 
     @contextmanager
-    def _reader(self) -> Iterator[None]:
-        """A place among those who read, with the file and the map as they are now."""
-        if self.readonly and not self._gate.holds_read():
-            self._follow()
-        self._gate.enter_read()
+    def _reader(self, *, buffers: bool = False) -> "Iterator[lmdb.Transaction[Any]]":
+        """A place among those who read, and a snapshot of the newest file."""
+        txn = self._begin_read(buffers)
         try:
-            yield
+            yield txn
         finally:
+            txn.abort()
             self._gate.leave_read()
 
-    def _follow(self) -> None:
-        """In a process that only reads: take up what the owner did to the file."""
-        with self._gate.turn():
-            if not self._data.path.exists():
-                with self._gate.alone():
-                    self._data.reopen()
+    def _begin_read(self, buffers: bool) -> "lmdb.Transaction[Any]":
+        while True:
+            nested = self._gate.holds_read()
+            if self.readonly and not nested and not self._data.is_newest():
+                self.follow()
+            self._gate.enter_read()
             try:
-                self._data.env.begin().abort()
-            except lmdb.MapResizedError:
-                with self._gate.alone():
+                env = self._data.env
+                return env.begin(buffers=True) if buffers else env.begin()
+            except lmdb.MapResizedError:  # by the owner: only where others write
+                self._gate.leave_read()
+                if nested:
+                    raise
+                with self._gate.turn(), self._gate.alone():
                     self._data.env.set_mapsize(0)
+            except BaseException:
+                self._gate.leave_read()
+                raise
 
     def _begin_write(self, *, urgent: bool) -> "lmdb.Transaction[bytes]":
         """Begin a write for `Writing`, which has the turn."""

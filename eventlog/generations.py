@@ -48,9 +48,13 @@ class Generations:
         there = self._all()
         return there[-1] if there else self.folder / _name(1)
 
+    def after(self, generation: Path) -> Path:
+        """The folder that a rewrite of this generation would have."""
+        return self.folder / _name(_number(generation) + 1)
+
     def install(self, copy: Path) -> Path:
         """Make a finished copy the next generation, durably; the old one stays for now."""
-        target = self.folder / _name(_number(self.newest()) + 1)
+        target = self.after(self.newest())
         copy.rename(target)
         sync_folder(self.folder)
         return target

@@ -21,8 +21,10 @@ from rewound.http.connect_routes import Here, connect_routes
 from rewound.http.connections import Connections
 from rewound.http.gatekeeping import Doorstep
 from rewound.http.guarding import Handler, guard
+from rewound.http.health import Prober
 from rewound.http.limits import Limits, expected, json_body, read_body
-from rewound.http.metrics import Metrics
+from rewound.http.metrics import Counted, Metrics
+from rewound.http.overview import Overview, Team, Whole
 from rewound.http.problems import JSON_HEADERS as JSON
 from rewound.http.problems import invalid
 from rewound.http.routing import ROUTES, Route, wrong_kind
@@ -40,15 +42,31 @@ class Served(NamedTuple):
     metrics: Metrics
     connections: Connections
 
+    def counted(self) -> Counted:
+        """What this process has counted so far."""
+        desk = self.desk
+        return self.metrics.counted(
+            reads=desk.reads, writes=desk.writes, connections=self.connections.count
+        )
+
 
 SERVED: web.AppKey[Served] = web.AppKey("served", Served)
+OVERVIEW: web.AppKey[Overview] = web.AppKey("overview")
 
 
 def application(
-    link: Link, door: Doorstep, limits: Limits, *, id_prefix: str, here: Here | None = None
+    link: Link,
+    door: Doorstep,
+    limits: Limits,
+    *,
+    id_prefix: str,
+    here: Here | None = None,
+    overview: Overview | None = None,
+    team: Team | None = None,
 ) -> web.Application:
     """An application over a store. `id_prefix` begins the request ids of this process, `here` is
-    where a person finds the store on this machine.
+    where a person finds the store on this machine. `team` are the other processes that answer on
+    the port; in one of those, `overview` is where health and figures of all are asked for.
 
     To be called on the event loop that will serve it. The one who closes it closes its desk.
     """
@@ -61,8 +79,10 @@ def application(
     app[SERVED] = served
     handlers = [(route.method, route.path, _handler(route, served)) for route in ROUTES]
     handlers += [("POST", *each) for each in supermemory_v4.handlers(desk, limits).items()]
-    beside = around(desk, door, metrics, lambda: connections.count, fresh_s=limits.fresh_s)
-    handlers += [("GET", *each) for each in beside.items()]
+    if overview is None:
+        overview = Whole(Prober(desk, limits.fresh_s), desk, served.counted, team)
+    app[OVERVIEW] = overview
+    handlers += [("GET", *each) for each in around(door, overview).items()]
     for method, path, handler in handlers:
         _add(app, method, path, handler, partial(expected, limits=limits))
     app.router.add_routes(connect_routes(desk.ask, partial(read_body, limits=limits), here))

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from aiohttp import web
 
-from rewound.http.asking import Desk, encode
+from rewound.http.asking import encode
 from rewound.http.docs_page import CONTENT_POLICY, home, page
 from rewound.http.gatekeeping import Doorstep, is_known
 from rewound.http.guarding import Handler
-from rewound.http.health import Prober, health_of
 from rewound.http.metrics import CONTENT_TYPE as METRICS_TYPE
-from rewound.http.metrics import Metrics
 from rewound.http.openapi import description
+from rewound.http.overview import Overview
 from rewound.http.problems import JSON_HEADERS as JSON
 
 
-def around(
-    desk: Desk,
-    door: Doorstep,
-    metrics: Metrics,
-    connections: Callable[[], int],
-    *,
-    fresh_s: float,
-) -> dict[str, Handler]:
-    """Path -> handler of a GET. `connections` counts the open ones; figures of the store may be
-    `fresh_s` seconds old.
-    """
-    prober = Prober(desk, fresh_s)
+def around(door: Doorstep, overview: Overview) -> dict[str, Handler]:
+    """Path -> handler of a GET."""
     described = encode(description())
     documents = page()
     html = {
@@ -38,21 +25,14 @@ def around(
     }
 
     async def health(request: web.Request) -> web.StreamResponse:
-        probe = await prober.probe()
         headers = request.headers
         told = is_known(door, headers.get("Authorization"), headers.get("X-API-Key"))
-        found = health_of(probe, desk, told=told)
+        found = await overview.health(told=told)
         status = 503 if found.status == "failing" else 200
         return web.Response(body=encode(found), status=status, headers=JSON)
 
     async def figures(request: web.Request) -> web.StreamResponse:
-        probe = await prober.probe()
-        text = metrics.text(
-            probe.figures,
-            reads=desk.reads,
-            writes=desk.writes,
-            connections=connections(),
-        )
+        text = await overview.metrics()
         headers = {**JSON, "content-type": METRICS_TYPE}
         return web.Response(body=text.encode(), headers=headers)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import secrets
+import socket
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +19,11 @@ from rewound.http.cli_errors import Refusal, Told
 
 if TYPE_CHECKING:
     from rewound.http.config import Settings
+    from rewound.http.gatekeeping import Doorstep
+    from rewound.http.limits import Limits
     from rewound.http.serving import Address
     from rewound.memory.link import Link
+    from rewound.memory.models import Models
 
 _GO_ON = frozenset({"store_busy", "conflict", "read_only"})
 """Errors of taking over after which the store can still be reached through its owner."""
@@ -57,6 +62,15 @@ each hand-over costs up to this (by default ten times as much)."""
     callback=_keep,
     help="Port to listen on, 0 for any free one (setting `port`).",
 )
+@click.option(
+    "--workers",
+    type=int,
+    metavar="N",
+    expose_value=False,
+    callback=_keep,
+    help="Processes that answer on the port (setting `workers`): the one that owns the store and "
+    "does all writing, and N - 1 readers beside it. Reads scale with cores; 1 by default.",
+)
 @common_options
 @click.pass_context
 def serve_command(ctx: click.Context) -> None:
@@ -72,32 +86,22 @@ def serve_command(ctx: click.Context) -> None:
 def _run(state: State, settings: Settings) -> None:
     from rewound.http.config import models_of
     from rewound.http.connect_routes import Here
-    from rewound.http.gatekeeping import check_bind, doorstep
-    from rewound.http.limits import MIB, Limits
+    from rewound.http.limits import MIB, Limits, shared
     from rewound.http.logs import log_to_stderr
-    from rewound.http.serving import address_of, bound, serve
+    from rewound.http.readers import readers_for
+    from rewound.http.serving import address_of, serve
     from rewound.memory.link import Link
 
     log_to_stderr("%(levelname)s %(message)s", level=logging.INFO)
-    try:
-        door = doorstep(settings.host, settings.allowed_hosts, settings.api_key)
-    except ValueError as error:
-        raise Refusal(f"allowed_hosts: {error}", field="allowed_hosts") from None
-    refusal = check_bind(
-        settings.host, has_key=door.key is not None, allow_open=settings.allow_open
-    )
-    if refusal is not None:
-        raise Refusal(refusal, field="host")
-    limits = Limits(body_bytes=settings.max_body_mb * MIB)
-    try:
-        sockets = bound(settings.host, settings.port, limits)
-    except OSError as error:
-        place = f"{settings.host} port {settings.port}"
-        raise Refusal(
-            f"cannot listen on {place}: {error.strerror} (choose another with --port)", field="port"
-        ) from None
+    door = _door(settings)
+    workers = settings.workers
+    limits = shared(Limits(body_bytes=settings.max_body_mb * MIB), workers)
+    sockets = _bound(settings, limits)
     address = address_of(sockets, settings.host)
-    link = Link(settings.data, models=models_of(settings))
+    models = _shared(models_of(settings), workers)
+    link = Link(settings.data, models=models)
+    id_prefix, here = secrets.token_hex(4), Here(_command(), settings.data)
+    readers = readers_for(settings, models, limits, id_prefix=id_prefix, here=here)
     try:
         _take_over(link)
         sys.setswitchinterval(SWITCH_S)
@@ -107,8 +111,9 @@ def _run(state: State, settings: Settings) -> None:
                 sockets,
                 door,
                 limits,
-                id_prefix=secrets.token_hex(4),
-                here=Here(_command(), settings.data),
+                id_prefix=id_prefix,
+                here=here,
+                readers=readers,
                 answering=lambda: _tell(state, address, link),
             )
         )
@@ -116,6 +121,43 @@ def _run(state: State, settings: Settings) -> None:
         link.close()
         for one in sockets:
             one.close()
+
+
+def _door(settings: Settings) -> Doorstep:
+    """The rules of who may ask. Raises Refusal for settings that would let anybody in."""
+    from rewound.http.gatekeeping import check_bind, doorstep
+
+    try:
+        door = doorstep(settings.host, settings.allowed_hosts, settings.api_key)
+    except ValueError as error:
+        raise Refusal(f"allowed_hosts: {error}", field="allowed_hosts") from None
+    refusal = check_bind(
+        settings.host, has_key=door.key is not None, allow_open=settings.allow_open
+    )
+    if refusal is not None:
+        raise Refusal(refusal, field="host")
+    return door
+
+
+def _bound(settings: Settings, limits: Limits) -> list[socket.socket]:
+    """The sockets to listen on. Raises Refusal when they are not to be had."""
+    from rewound.http.serving import bound
+
+    try:
+        return bound(settings.host, settings.port, limits)
+    except OSError as error:
+        place = f"{settings.host} port {settings.port}"
+        raise Refusal(
+            f"cannot listen on {place}: {error.strerror} (choose another with --port)", field="port"
+        ) from None
+
+
+def _shared(models: Models, workers: int) -> Models:
+    """Models that leave the other processes their share of the cores, unless a setting says how
+    many threads one may use."""
+    if workers == 1 or models.threads:
+        return models
+    return msgspec.structs.replace(models, threads=max(1, (os.cpu_count() or 1) // workers))
 
 
 def _command() -> str:

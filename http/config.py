@@ -70,6 +70,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Address that `serve` listens on."""
     port: Annotated[int, msgspec.Meta(ge=0, le=65_535)] = 8900
     """Port that `serve` listens on; 0 takes a free one."""
+    workers: Annotated[int, msgspec.Meta(ge=1, le=64)] = 1
+    """Processes that answer on the port: the one that owns the store, and readers beside it."""
     api_key: str | None = None
     """Key that every request to the server must show; blank counts as none."""
     allow_open: bool = False

@@ -10,6 +10,7 @@ other errors, and nothing of it is logged: it may hold a key.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from operator import itemgetter
 from typing import Any, cast
 
@@ -69,6 +70,10 @@ class Speaker(web.RequestHandler):
         close_time = self._loop.time() + self._first_s
         self._next_keepalive_close_time = close_time
         self._keepalive_handle = self._loop.call_at(close_time, self._process_keepalive)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        super().connection_lost(exc)
+        self._among.left()
 
     @property
     def is_open(self) -> bool:
@@ -139,6 +144,8 @@ class Connections:
         }
         self.server: web.Server | None = None
         """Whose connections these are; set once it runs."""
+        self.left: Callable[[], object] = lambda: None
+        """Called when one has ended."""
 
     @property
     def count(self) -> int:

@@ -22,7 +22,8 @@ _QUERY = "health"
 class Health(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`degraded`: reads are answered, but writes are not taken or meanings are not found.
 
-    `parts` (store, embedder, workers, pending, queues) only for who has the key.
+    `parts` (store, embedder, workers, pending, queues, and processes where several answer) only for
+    who has the key.
     """
 
     status: Word

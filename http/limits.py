@@ -44,6 +44,11 @@ class Limits(NamedTuple):
     """Figures of the whole store are asked for at most this often: they read every container."""
 
 
+def shared(limits: Limits, workers: int) -> Limits:
+    """The bounds of each of so many processes, among which connections are handed out evenly."""
+    return limits._replace(connections=-(-limits.connections // workers))
+
+
 async def json_body(request: web.Request, limits: Limits) -> bytes:
     """The body of a request that takes its fields there, and nowhere else. Raises Problem."""
     if request.query_string:

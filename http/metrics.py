@@ -2,13 +2,19 @@
 
 Labels hold route templates, methods and statuses: never an id, a name or a text. The format is so
 small that it is written here; a client library would bring a registry and locks along.
+
+Where several processes answer on one port, each counts for itself and has a label `worker` (0 is
+the one that has the port). They are not added up: a process that is started again counts from
+zero, which a sum would hide.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+
+import msgspec
 
 from rewound.memory.replies import Figures
 
@@ -42,41 +48,84 @@ class Metrics:
         """One command that the store accepted."""
         self._writes[command] += 1
 
-    def text(self, figures: Figures | None, *, reads: int, writes: int, connections: int) -> str:
-        """All of it. `figures` is of the store, None when it could not be asked."""
-        lines = [
-            *self._counted(),
-            *self._timed(),
-            *_family("rewound_writes_total", "counter", "Commands that the store accepted."),
-            *(
-                f"rewound_writes_total{_labels(command=command)} {count}"
-                for command, count in sorted(self._writes.items())
-            ),
-            *_gauge("rewound_http_reads_under_way", "Reads in threads or waiting.", reads),
-            *_gauge("rewound_http_writes_under_way", "Writes not answered yet.", writes),
-            *_gauge("rewound_http_connections", "Open connections.", connections),
-            *_gauge("rewound_up", "Whether the store answers.", int(figures is not None)),
-            *(() if figures is None else _stored(figures)),
-        ]
-        return "\n".join(lines) + "\n"
+    def counted(self, *, reads: int, writes: int, connections: int) -> Counted:
+        """All of it so far, and what is under way."""
+        return Counted(
+            requests=[(*label, count) for label, count in sorted(self._requests.items())],
+            times=[(*label, self._seconds[label], [*buckets])
+                   for label, buckets in sorted(self._buckets.items())],
+            accepted=sorted(self._writes.items()),
+            reads=reads, writes=writes, connections=connections,
+        )  # fmt: skip
 
-    def _counted(self) -> Iterator[str]:
-        name = "rewound_http_requests_total"
-        yield from _family(name, "counter", "Requests by route and status.")
-        for (method, route, status), count in sorted(self._requests.items()):
-            yield f"{name}{_labels(method=method, route=route, status=str(status))} {count}"
 
-    def _timed(self) -> Iterator[str]:
-        name = "rewound_http_request_seconds"
-        yield from _family(name, "histogram", "Time to answer, the reading of the body included.")
-        for (method, route), buckets in sorted(self._buckets.items()):
+class Counted(msgspec.Struct, frozen=True, array_like=True):
+    """What one process has counted: (method, route, status, count), (method, route, seconds, count
+    of each bucket), (command, count)."""
+
+    requests: list[tuple[str, str, int, int]]
+    times: list[tuple[str, str, float, list[int]]]
+    accepted: list[tuple[str, int]]
+    reads: int
+    writes: int
+    connections: int
+
+
+def text_of(
+    figures: Figures | None, workers: Mapping[int | None, Counted], restarts: int = 0
+) -> str:
+    """The figures of all processes by their number, None for one that answers alone."""
+    labels = {number: {} if number is None else {"worker": str(number)} for number in workers}
+    each = [(labels[number], counted) for number, counted in workers.items()]
+    lines = [
+        *_counted(each),
+        *_timed(each),
+        *_family("rewound_writes_total", "counter", "Commands that the store accepted."),
+        *(
+            f"rewound_writes_total{_labels(command=command, **label)} {count}"
+            for label, counted in each
+            for command, count in counted.accepted
+        ),
+        *_family("rewound_http_reads_under_way", "gauge", "Reads in threads or waiting."),
+        *(f"rewound_http_reads_under_way{_labels(**label)} {of.reads}" for label, of in each),
+        *_family("rewound_http_writes_under_way", "gauge", "Writes not answered yet."),
+        *(f"rewound_http_writes_under_way{_labels(**label)} {of.writes}" for label, of in each),
+        *_family("rewound_http_connections", "gauge", "Open connections."),
+        *(f"rewound_http_connections{_labels(**label)} {of.connections}" for label, of in each),
+        *_gauge("rewound_http_workers", "Processes that answer.", len(each)),
+        *_family("rewound_http_worker_restarts_total", "counter", "Of readers that had ended."),
+        f"rewound_http_worker_restarts_total {restarts}",
+        *_gauge("rewound_up", "Whether the store answers.", int(figures is not None)),
+        *(() if figures is None else _stored(figures)),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+_Each = list[tuple[dict[str, str], Counted]]
+
+
+def _counted(each: _Each) -> Iterator[str]:
+    name = "rewound_http_requests_total"
+    yield from _family(name, "counter", "Requests by route and status.")
+    for label, counted in each:
+        for method, route, status, count in counted.requests:
+            labels = _labels(method=method, route=route, status=str(status), **label)
+            yield f"{name}{labels} {count}"
+
+
+def _timed(each: _Each) -> Iterator[str]:
+    name = "rewound_http_request_seconds"
+    yield from _family(name, "histogram", "Time to answer, the reading of the body included.")
+    for label, counted in each:
+        for method, route, seconds, buckets in counted.times:
             total = 0
             for bound, count in zip((*BUCKETS_S, None), buckets, strict=True):
                 total += count
                 le = "+Inf" if bound is None else f"{bound:g}"
-                yield f"{name}_bucket{_labels(method=method, route=route, le=le)} {total}"
-            labels = _labels(method=method, route=route)
-            yield f"{name}_sum{labels} {self._seconds[(method, route)]:.6f}"
+                labels = _labels(method=method, route=route, le=le, **label)
+                yield f"{name}_bucket{labels} {total}"
+            labels = _labels(method=method, route=route, **label)
+            yield f"{name}_sum{labels} {seconds:.6f}"
             yield f"{name}_count{labels} {total}"
 
 
@@ -106,4 +155,6 @@ def _gauge(name: str, about: str, value: int) -> tuple[str, str, str]:
 
 def _labels(**values: str) -> str:
     """Label values of ours hold neither quotes nor backslashes nor line ends."""
+    if not values:
+        return ""
     return "{" + ",".join(f'{name}="{value}"' for name, value in values.items()) + "}"

@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 from aiohttp import web
 
-from rewound.http.app import SERVED, application
+from rewound.http.app import OVERVIEW, SERVED, application
 from rewound.http.asking import Link
 from rewound.http.connect_routes import Here
 from rewound.http.gatekeeping import Doorstep
 from rewound.http.limits import Limits, let_go_of_the_unread
+from rewound.http.readers import BACKLOG, Readers
 
-BACKLOG = 512
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 _log = logging.getLogger("rewound.http")
@@ -76,15 +76,17 @@ async def serve(
     *,
     id_prefix: str,
     here: Here | None = None,
+    readers: Readers | None = None,
     answering: Callable[[], None],
 ) -> None:
     """Answer until SIGTERM or SIGINT; then finish what is under way and close the link.
 
-    `answering` is called once connections are taken. A second signal ends the process at once.
+    `readers` are to answer beside this process. `answering` is called once connections are taken.
+    A second signal ends the process at once.
     """
     stop = asyncio.Event()
     with _signals(stop):
-        app = application(link, door, limits, id_prefix=id_prefix, here=here)
+        app = application(link, door, limits, id_prefix=id_prefix, here=here, team=readers)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=limits.stop_s)
         await runner.setup()
         served = app[SERVED]
@@ -92,7 +94,9 @@ async def serve(
         servers: list[asyncio.Server] = []
         try:
             loop = asyncio.get_running_loop()
-            for one in sockets:
+            if readers is not None:
+                readers.start(sockets, served.connections, app[OVERVIEW])
+            for one in sockets if readers is None else ():
                 admit = served.connections.admit
                 servers.append(await loop.create_server(admit, sock=one, backlog=BACKLOG))
             answering()
@@ -100,7 +104,11 @@ async def serve(
         finally:
             for server in servers:
                 server.close()
+            if readers is not None:
+                await readers.close_door()
             await runner.cleanup()
+            if readers is not None:
+                await readers.ended()
             await asyncio.to_thread(served.desk.close)
 
 

@@ -67,6 +67,20 @@ class Client:
             raise Conflict(f"the lock that was handed over is not that of {lock.parent}")
         return taken
 
+    def look_on(self) -> wire.Connection:
+        """Ask to read the store's files; the connection on which the owner then tells of them.
+
+        Raises PeerGone when the owner lets nobody.
+        """
+        self._number += 1
+        self.broken = True
+        self._connection.send(wire.LookOn(self._number))
+        answer = self._receive()
+        if answer.reply is not None:
+            raise wire.PeerGone("the owner lets nobody look on")
+        self._connection.sock.settimeout(None)
+        return self._connection
+
     def close(self) -> None:
         self._connection.close()
 

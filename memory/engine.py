@@ -30,6 +30,7 @@ from rewound.memory.applying import Applied
 from rewound.memory.inbox import Closed
 from rewound.memory.inputs import merged, sift
 from rewound.memory.meaning import NOT_ASKED, Meaning, changed_model
+from rewound.memory.onlookers import Onlookers
 from rewound.memory.replies import Reply
 from rewound.memory.writer import GroupWriter, Job, Task
 from rewound.projections.catalog import WORDS
@@ -109,9 +110,12 @@ class Engine:
         """What to go over the past again with."""
         self.judge: str | None = None
         """What compares facts with those before them, where something does."""
+        self.onlookers = Onlookers()
+        """Other processes that read the files of this store."""
         self._writer = GroupWriter(
-            log, self.views, clock=clock, ids=ids, sequence=sequence, upkeep=upkeep
-        )
+            log, self.views, clock=clock, ids=ids, sequence=sequence, upkeep=upkeep,
+            onlookers=self.onlookers,
+        )  # fmt: skip
         self.on_commit(self._forget_words)
         if model and self.views.model != model:
             _log.warning("meaning is off: %s", changed_model(self.views.model, model))
@@ -135,7 +139,8 @@ class Engine:
             done = self._put(self._job(request, actor, patience_s), patience_s)
             reply = _wait(done, timeout_s).reply
         elif isinstance(request, q.Read):
-            reply = self._read(request, self._wait_s if timeout_s is None else timeout_s)
+            patience_s = self._wait_s if timeout_s is None else timeout_s
+            reply = answering.answered(self, request, patience_s)
         else:
             reply = self._store_request(request)
         return merged(reply, refused)
@@ -205,11 +210,12 @@ class Engine:
         self._writer.listeners.append(listener)
 
     def _forget_words(self, recorded: Sequence[Recorded]) -> None:
-        """An erasing leaves no word behind in this process either."""
+        """An erasing leaves no word behind in this process either, nor in those that look on."""
         if any(isinstance(each.event, ContentErased) for each in recorded):
             self.meaning.forget()
             self.views.forget_labels()
             clear_cache()
+            self.onlookers.tell()
 
     def memoise(self, made: deciding.Memoise, actor: Actor = WORKER) -> None:
         """Keep vectors that a worker had made. Raises RewoundError when nothing can be written."""
@@ -233,34 +239,9 @@ class Engine:
         """The clock's time, or the log's last one when the clock is behind it."""
         return max(self.clock.now_us(), last_recorded_us)
 
-    def _read(self, request: q.Read, timeout_s: float) -> Reply:
-        answerer = answering.load().get(type(request))
-        if answerer is None:
-            raise RewoundError(f"{type(request).__name__} is not answered by anything yet")
-        until = time.monotonic() + timeout_s
-        progress = self._writer.progress
-        meant = NOT_ASKED
-        while True:
-            with self.reading(max(0.0, until - time.monotonic())) as views:
-                log, name = views.log, request.container
-                container = deciding.container_named(log, name)
-                position = views.position(container) if container is not None else 0
-                sequence = views.sequence()
-                if container is None or position >= (request.at_least or 0):
-                    if self.meaning.is_wanted(request, views, container, meant):
-                        meant = self.meaning.asked(request)
-                        continue  # embedding takes longer than a snapshot should be held
-                    now_us = self.now_us(log.last_recorded_at())
-                    sizes = self._sizes() if isinstance(request, q.Stats) else answering.NO_SIZES
-                    asking = answering.Asking(
-                        log, views, now_us, name, container, self.readonly_reason, sizes,
-                        meant.query, self.meaning.why_not(request, views, container, meant),
-                        meant.queries,
-                    )  # fmt: skip
-                    return answerer(request, asking)
-            what = f"the container is at position {position}, not yet at {request.at_least}"
-            # the snapshot is closed while we wait: a held one keeps freed pages from reuse
-            progress.wait_past(sequence, until, what)
+    def wait_past(self, sequence: int, until: float, what: str) -> None:
+        """Wait until the views have folded more than `sequence`. Raises StoreBusy."""
+        self._writer.progress.wait_past(sequence, until, what)
 
     def _job(self, request: q.Write, actor: Actor, timeout_s: float) -> Job:
         """A command on its way to the writer, with what it means where it chooses by meaning."""
@@ -275,12 +256,13 @@ class Engine:
                     return Job(request, actor, likeness)
             meant = self.meaning.asked(request)  # the snapshot is closed while the model works
 
-    def _sizes(self) -> answering.Sizes:
+    def sizes(self) -> answering.Sizes:
+        """What the store takes on disk, and whether erased bytes are still to be rewritten."""
         environment = getattr(self.log, "environment", None)  # a log in memory takes no disk
         return answering.Sizes(
             log_bytes=environment.bytes_used() if environment is not None else 0,
             view_bytes=self.views.bytes_used(),
-            compaction="pending" if self.log.needs_compaction() else "none",
+            compaction="pending" if self.log.needs_compaction() or self.onlookers.late else "none",
         )
 
     @contextmanager

@@ -20,6 +20,7 @@ from rewound.eventlog.errors import InvalidInput, RewoundError, StoreBusy
 from rewound.memory import wire
 from rewound.memory.conversions import translated
 from rewound.memory.lock import OwnerLock
+from rewound.memory.onlookers import Onlookers
 from rewound.memory.replies import Reply
 from rewound.memory.requests import AnyRequest
 
@@ -39,7 +40,8 @@ class Host:
     """Serves a store at a socket until it is stopped, or asked to hand the store over.
 
     `hand_over` is called on a connection's thread: it stops this host and gives the owner lock to
-    be passed on, or None when there is nothing to give.
+    be passed on, or None when there is nothing to give. `onlookers` are who read the files beside
+    us; without it nobody may.
     """
 
     def __init__(
@@ -48,12 +50,15 @@ class Host:
         call: Call,
         hand_over: Callable[[], OwnerLock | None],
         *,
+        onlookers: Onlookers | None = None,
         connections_max: int = CONNECTIONS_MAX,
         frame_bytes_max: int = wire.FRAME_BYTES_MAX,
     ) -> None:
         self.path = path
         self._call = call
         self._hand_over = hand_over
+        self._onlookers = onlookers
+        self._looking_on: set[wire.Connection] = set()
         self._connections_max = connections_max
         self._frame_bytes_max = frame_bytes_max
         self._guard = threading.Lock()
@@ -119,6 +124,7 @@ class Host:
             with self._guard:
                 self._connections.pop(connection, None)
                 self._busy.discard(connection)
+                self._looking_on.discard(connection)
             connection.close()
 
     def _greet(self, connection: wire.Connection) -> bool:
@@ -150,7 +156,13 @@ class Host:
             if self._stopping:
                 return False  # unanswered: the client asks the next owner under the same key
             self._busy.add(connection)
+            if isinstance(frame, wire.LookOn) and self._onlookers is not None:
+                self._looking_on.add(connection)
         try:
+            if isinstance(frame, wire.LookOn) and self._onlookers is not None:
+                answer = wire.Answer(frame.id, None)
+                self._onlookers.attend(connection, lambda: connection.send(answer))
+                return False
             if isinstance(frame, wire.HandOver):
                 return self._give(connection, frame)
             if not isinstance(frame, wire.Ask):
@@ -215,8 +227,11 @@ class Host:
         with self._guard:
             threads = dict(self._connections)
             idle = [connection for connection in threads if connection not in self._busy]
+            looking_on = [*self._looking_on]
         for connection in idle:
             _shut(connection.sock, socket.SHUT_RD)
+        for connection in looking_on:  # each closes its files, then its end
+            _shut(connection.sock, socket.SHUT_WR)
         until = time.monotonic() + _GRACE_S
         for connection, thread in threads.items():
             thread.join(max(0.0, until - time.monotonic()))

@@ -63,6 +63,7 @@ class Link:
     environment says (REWOUND_EMBEDDER, REWOUND_EXTRACTOR, REWOUND_THREADS).
     `wait_s` is how long a call looks for somebody who answers before it gives up with StoreBusy;
     while this process owns the store, also how long a read waits for a position (`at_least`).
+    A link that may not own (`may_own`) only ever asks an owner.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Link:
         models: Models | None = None,
         wait_s: float = WAIT_S,
         frame_bytes_max: int = wire.FRAME_BYTES_MAX,
+        may_own: bool = True,
     ) -> None:
         self.layout: Layout = open_layout(data)
         self._clock = clock or SystemClock()
@@ -81,6 +83,7 @@ class Link:
         self._models = models or Models.from_environment(os.environ)
         self._wait_s = wait_s
         self._frame_bytes_max = frame_bytes_max
+        self._may_own = may_own
         self._closed = False
         self._begin()
         _LINKS.add(self)
@@ -147,6 +150,18 @@ class Link:
                 tries.gone = gone
                 tries.pause()
 
+    def look_on(self) -> wire.Connection:
+        """A connection to the owner that lets this process read the store's files.
+
+        Raises PeerGone when nobody owns the store, or the owner lets nobody; Conflict, ReadOnly.
+        """
+        client = self._connect(_Tries(self))
+        try:
+            return client.look_on()
+        except BaseException:
+            client.close()
+            raise
+
     def settle(self, timeout_s: float) -> bool:
         """Wait until facts are drawn from all that was sent and compared with those before them,
         while this process owns the store.
@@ -171,7 +186,7 @@ class Link:
         with self._guard:
             if self._closed:
                 raise StoreBusy("this memory is closed: open it anew")
-            if self._store is None and not (self._idle and tries.first):
+            if self._store is None and self._may_own and not (self._idle and tries.first):
                 lock = OwnerLock.take(self.layout.lock)
                 if lock is not None:
                     self._open(lock)
@@ -203,7 +218,10 @@ class Link:
         """Let other processes in; where there is no place for a socket, we work alone."""
         try:
             path, call = self.layout.socket(), store.engine.call
-            return Host(path, call, self._surrender, frame_bytes_max=self._frame_bytes_max)
+            return Host(
+                path, call, self._surrender, onlookers=store.engine.onlookers,
+                frame_bytes_max=self._frame_bytes_max,
+            )  # fmt: skip
         except (OSError, RewoundError) as error:
             _log.warning("no other process can reach the store while this one has it: %s", error)
             return None

@@ -17,6 +17,7 @@ from rewound.eventlog.events import HeadsSealed
 from rewound.eventlog.ids import STORE
 from rewound.eventlog.lmdb_errors import MapGrew
 from rewound.eventlog.log import Draft, Log
+from rewound.memory.onlookers import Onlookers
 from rewound.memory.progress import Progress
 from rewound.memory.sealing import heads_sealed, last_seal
 from rewound.memory.transactions import Transactions, ViewsBehind
@@ -40,12 +41,18 @@ class Upkeep:
     """Used by the writer's thread only. `left_over` says that something may be still to do."""
 
     def __init__(
-        self, log: Log, views: Views, progress: Progress, every: Callable[[], object]
+        self,
+        log: Log,
+        views: Views,
+        progress: Progress,
+        every: Callable[[], object],
+        onlookers: Onlookers,
     ) -> None:
         self._log = log
         self._views = views
         self._progress = progress
         self._every = every
+        self._onlookers = onlookers
         self.left_over = True  # by an earlier process, perhaps
         self.unsealed = False
         now = time.monotonic()
@@ -68,7 +75,7 @@ class Upkeep:
         if not self.left_over or now < self._tidy_at:
             return
         done = self._progress.folded >= self._progress.acknowledged or self.catch_up()
-        if done and self._log.needs_compaction():
+        if done and (self._log.needs_compaction() or self._onlookers.late):
             done = self.compact() is None
         self.left_over = not done
         self._tidy_at = now if done else now + self._retry_s
@@ -112,15 +119,19 @@ class Upkeep:
             )
 
     def compact(self) -> Exception | None:
-        """Drop erased bytes from the files; what went wrong, if something did.
+        """Drop erased bytes from the files, and have them dropped where others look on; what went
+        wrong, if something did.
 
         The views first: the log is what remembers, across a crash, that it is still to be done.
+        (Onlookers need no such mark: none outlives its connection to this process.)
         """
         try:
-            self._views.compact()
-            self._log.compact()
+            if self._log.needs_compaction():
+                self._views.compact()
+                self._log.compact()
+            self._onlookers.renew()
         except Exception as error:
-            _log.warning("erased bytes are still in the files: %s", error)
+            _log.warning("erased bytes are still in the files, or open elsewhere: %s", error)
             self.left_over = True
             return error
         return None

@@ -7,6 +7,10 @@
                               ←  Answer(id, reply)     the reply may be a Failure
     HandOver(id)              →
                               ←  Answer(id, None), then one byte that carries the owner lock
+    LookOn(id)                →
+                              ←  Answer(id, None), then, whenever files were replaced:
+                              ←  Renew(number)
+    Renewed(number)           →
 
 A frame is a 4-byte big-endian length and one msgpack map. `Hello` must stay readable for ever: it
 is what two versions that have nothing else in common say to each other.
@@ -15,6 +19,7 @@ is what two versions that have nothing else in common say to each other.
 import os
 import socket
 import struct
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import cast
 
@@ -60,14 +65,32 @@ class HandOver(msgspec.Struct, frozen=True, tag="hand over"):
     id: int
 
 
+class LookOn(msgspec.Struct, frozen=True, tag="look on"):
+    """The client will read the store's files itself, as long as this connection lasts."""
+
+    id: int
+
+
+class Renew(msgspec.Struct, frozen=True, tag="renew"):
+    """To an onlooker: let go of what was read before, and open the files that are there now."""
+
+    number: int
+
+
+class Renewed(msgspec.Struct, frozen=True, tag="renewed"):
+    """It has."""
+
+    number: int
+
+
 class Answer(msgspec.Struct, frozen=True, tag="answer"):
-    """What became of request `id`; no reply for a hand-over that was granted."""
+    """What became of request `id`; no reply for a hand-over or a looking on that was granted."""
 
     id: int
     reply: AnyReply | None
 
 
-Frame = Hello | Ask | HandOver | Answer
+Frame = Hello | Ask | HandOver | LookOn | Renew | Renewed | Answer
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Frame).decode
@@ -132,6 +155,11 @@ class Connection:
             raise PeerGone("the owner left while handing over")
         os.set_inheritable(fds[0], False)
         return fds[0]
+
+    def end(self) -> None:
+        """Whoever waits here for a frame gets PeerGone; the other side notices nothing yet."""
+        with suppress(OSError):  # it has ended by itself
+            self.sock.shutdown(socket.SHUT_RD)
 
     def close(self) -> None:
         self.sock.close()

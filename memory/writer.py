@@ -26,6 +26,7 @@ from rewound.eventlog.log import Log, Recorded
 from rewound.memory.applying import Applied, Given, apply
 from rewound.memory.deciding import Judge, Likeness, Memoise, Record
 from rewound.memory.inbox import Inbox
+from rewound.memory.onlookers import Onlookers
 from rewound.memory.progress import Progress
 from rewound.memory.replies import Erased
 from rewound.memory.requests import Erase, Forget, Undo, Write, only_tells
@@ -92,6 +93,7 @@ class GroupWriter:
         ids: IdSource,
         sequence: int,
         upkeep: Callable[[], object],
+        onlookers: Onlookers,
     ) -> None:
         """`upkeep` is called about once a minute, while no group is open."""
         self._log = log
@@ -105,7 +107,7 @@ class GroupWriter:
         self.listeners: list[Callable[[Sequence[Recorded]], object]] = []
         """Told of all that was recorded once it is durable, before those who sent it are."""
         self.crashed: BaseException | None = None
-        self.upkeep = Upkeep(log, views, self.progress, upkeep)
+        self.upkeep = Upkeep(log, views, self.progress, upkeep, onlookers)
         self._thread = threading.Thread(target=self._run, name="rewound-writer", daemon=True)
         self._thread.start()
 

@@ -228,13 +228,26 @@ class Views:
     @contextmanager
     def reading(self, log: Reader | None = None) -> Iterator[ViewReader]:
         """One snapshot of the views and, unless `log` is given, one of the log taken after it."""
-        with self.environment.reading() as txn:
-            live = self.read_live(txn)
-            if log is not None:
-                yield self._snapshot(self.handles(txn, live, log, 0), log)
-                return
-            with self.log.reading() as reader:
-                yield self._snapshot(self.handles(txn, live, reader, 0), reader)
+        while True:
+            with self.environment.reading() as txn:
+                live = self.read_live(txn)
+                if not self.environment.readonly or self._has_opened(live):
+                    if log is not None:
+                        yield self._snapshot(self.handles(txn, live, log, 0), log)
+                        return
+                    with self.log.reading() as reader:
+                        yield self._snapshot(self.handles(txn, live, reader, 0), reader)
+                    return
+            self.follow(anew=True)  # the owner has put rebuilt views in their place
+
+    def _has_opened(self, live: Live) -> bool:
+        return self.environment.handles.keys() >= set(live.databases())
+
+    def follow(self, *, anew: bool = False) -> None:
+        """Where another process owns the views: `Environment.follow`, and what was kept of other
+        databases is let go of."""
+        self.environment.follow(anew=anew)
+        self.forget_columns()
 
     def _snapshot(self, h: Handles, log: Reader) -> ViewReader:
         return Snapshot(

@@ -4,7 +4,8 @@ import errno
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import lmdb
@@ -12,8 +13,16 @@ import pytest
 
 from rewound.eventlog import failpoints, gate
 from rewound.eventlog.environment import Environment, MapGrew
-from rewound.eventlog.errors import Damaged, NotFound, ReadOnly, StoreBusy, StoreFull
+from rewound.eventlog.errors import (
+    Damaged,
+    NotFound,
+    ReadOnly,
+    RewoundError,
+    StoreBusy,
+    StoreFull,
+)
 from rewound.eventlog.failpoints import VIEWS, Crash, armed
+from rewound.eventlog.generations import Generations
 from rewound.eventlog.scrub import scrub
 from tests.contract.test_log import Oops, run_in_thread
 
@@ -502,19 +511,21 @@ from pathlib import Path
 from rewound.eventlog.environment import Environment
 env = Environment(Path(sys.argv[1]), [], readonly=True)
 for line in sys.stdin:
+    table, _, key = line.strip().rpartition(" ")
+    if table:
+        env.follow(anew=table not in env.names())
     with env.reading() as txn:
-        print(len(txn.get(line.strip().encode(), db=env.db("facts.v1")) or b""), flush=True)
+        print(len(txn.get(key.encode(), db=env.db(table or "facts.v1")) or b""), flush=True)
 """
 
 
-def test_a_reader_in_another_process_follows_the_owner(env: Environment) -> None:
-    put(env, (b"key", b"value"))
+@contextmanager
+def follower(env: Environment) -> Iterator[Callable[[str], int]]:
+    """A reader in another process: the length of the value that it reads for a key, 0 for none."""
     command = [sys.executable, "-c", FOLLOW, str(env.path)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
 
         def length(key: str) -> int:
             assert process.stdin is not None
@@ -523,6 +534,13 @@ def test_a_reader_in_another_process_follows_the_owner(env: Environment) -> None
             process.stdin.flush()
             return int(process.stdout.readline())
 
+        yield length
+        process.kill()
+
+
+def test_a_reader_in_another_process_follows_the_owner(env: Environment) -> None:
+    put(env, (b"key", b"value"))
+    with follower(env) as length:
         assert length("key") == 5
         put(env, (b"large", bytes(5 * MIB)))
         assert length("large") == 5 * MIB
@@ -533,9 +551,37 @@ def test_a_reader_in_another_process_follows_the_owner(env: Environment) -> None
         env.compact()
         env.compact()
         assert length("new") == 3
-        process.kill()
     assert env.reader_check() == 1
     assert env.reader_check() == 0
+
+
+def test_a_reader_in_another_process_finds_databases_that_were_made(env: Environment) -> None:
+    put(env, (b"key", b"value"))
+    with follower(env) as length:
+        assert length("key") == 5
+        env.create_database("facts.v2")
+        put(env, (b"key", b"other one"), name="facts.v2")
+        env.drop_database("facts.v1")
+        assert length("facts.v2 key") == 9
+
+
+def test_a_reader_leaves_a_replaced_file_that_could_not_be_removed(
+    env: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(env, (b"key", b"value"))
+
+    def refuse(files: Generations, old: Path) -> None:
+        raise PermissionError(13, "no", str(old))
+
+    with follower(env) as length:
+        assert length("key") == 5
+        with monkeypatch.context() as patched:
+            patched.setattr(Generations, "remove", refuse)
+            with pytest.raises((RewoundError, OSError)):
+                env.compact()
+        assert env.has_stale_files()
+        put(env, (b"new", b"row"))
+        assert length("new") == 3
 
 
 # --- failpoints

@@ -17,7 +17,7 @@ from rewound.http.limits import Limits
 from rewound.http.mcp_fields import MESSAGE
 from rewound.http.mcp_schemas import Schema
 from rewound.http.mcp_tools import TOOLS
-from rewound.http.metrics import Metrics
+from rewound.http.metrics import Metrics, text_of
 from rewound.http.problems import STATUS
 from rewound.http.routing import ROUTES
 from rewound.llm.extraction import Said
@@ -201,7 +201,7 @@ def test_every_metric_has_a_row() -> None:
     figures = Figures(
         container=None, containers=0, info=(), events=0, log_bytes=0, view_bytes=0, views={}
     )
-    text = metrics.text(figures, reads=0, writes=0, connections=0)
+    text = text_of(figures, {None: metrics.counted(reads=0, writes=0, connections=0)})
     kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE))
     told = {row[0].strip("`"): row[1] for row in rows(section(OPERATIONS, "## Metrics"))[1:]}
     assert told == kinds

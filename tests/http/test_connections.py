@@ -13,6 +13,7 @@ from rewound.http.app import SERVED, Served, application
 from rewound.http.connections import Speaker
 from rewound.http.gatekeeping import doorstep
 from rewound.http.limits import Limits
+from rewound.http.metrics import text_of
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 HEAD = b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n"
@@ -167,7 +168,7 @@ def test_a_body_that_is_cut_off_is_the_client_s_fault(caplog: pytest.LogCaptureF
             wire.writer.write_eof()
             await wire.reader.read()
             await until(lambda: server.served.connections.count == 0)
-            return server.served.metrics.text(None, reads=0, writes=0, connections=0)
+            return text_of(None, {None: server.served.counted()})
 
     assert 'route="/v1/search",status="400"} 1' in asyncio.run(run())
     assert [record.getMessage() for record in caplog.records] == []

@@ -35,6 +35,7 @@ def test_each_door_is_measured_against_its_baseline() -> None:
         for what in ("search", "write"):
             for count in ("1 client ", "2 clients"):
                 assert re.search(rf"^{door} {what} +{count} .* /s .* x\d", told, re.M), told
+    assert re.search(r"^2 workers +1 client .* rate x\d", told, re.M), told
     for line in ("REST as_of", "start", "rewound mcp", "memory"):
         assert re.search(rf"^{line} .*\d", told, re.M), told
     assert "nan" not in told

@@ -1,0 +1,99 @@
+"""The owner's side of looking on: processes that read the store's files beside the one that writes.
+
+A process says so through the socket before it opens a file, and its connection stands for it until
+it has closed them. So the owner knows all of them, and none that has died. When bytes were erased
+or a file was replaced, each is told, and answers once nothing of before is open or kept there.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from rewound.eventlog.errors import StoreBusy
+from rewound.memory import wire
+
+PATIENCE_S = 30.0
+"""How long they are waited for: a read that is under way there has to end first."""
+
+_log = logging.getLogger(__name__)
+
+
+class _Onlooker:
+    """`told` is the last number it was sent, `renewed` the last that it answered."""
+
+    def __init__(self, number: int) -> None:
+        self.told = self.renewed = number
+
+
+class Onlookers:
+    """Those of one store. Safe for any number of threads."""
+
+    def __init__(self) -> None:
+        self.patience_s = PATIENCE_S
+        self._all: dict[wire.Connection, _Onlooker] = {}
+        self._number = 0
+        self._changed = threading.Condition(threading.Lock())
+
+    @property
+    def late(self) -> bool:
+        """Whether one of them may still have open, or keep, what was replaced or erased."""
+        with self._changed:
+            return self._is_late(self._number)
+
+    def attend(self, connection: wire.Connection, welcome: Callable[[], None]) -> None:
+        """Count who is at the other end as an onlooker until it leaves; `welcome` tells it so.
+
+        Raises PeerGone when it does leave, OSError.
+        """
+        with self._changed:
+            onlooker = self._all[connection] = _Onlooker(self._number)
+        try:
+            welcome()
+            while isinstance(frame := connection.receive(), wire.Renewed):
+                with self._changed:
+                    onlooker.renewed = frame.number
+                    self._send(connection, onlooker)
+                    self._changed.notify_all()
+        finally:
+            with self._changed:
+                del self._all[connection]
+                self._changed.notify_all()
+
+    def tell(self) -> None:
+        """Have them let go of what they keep of before now, without waiting for it."""
+        with self._changed:
+            self._tell()
+
+    def renew(self) -> None:
+        """Have them open the files that are there now. Raises StoreBusy when one does not in time.
+
+        Whoever comes later finds these files, and is not waited for.
+        """
+        with self._changed:
+            number = self._tell()
+            if not self._changed.wait_for(lambda: not self._is_late(number), self.patience_s):
+                raise StoreBusy(
+                    "another process that reads the store still has open what was replaced"
+                )
+
+    def _tell(self) -> int:
+        self._number += 1
+        for connection, onlooker in self._all.items():
+            self._send(connection, onlooker)
+        return self._number
+
+    def _send(self, connection: wire.Connection, onlooker: _Onlooker) -> None:
+        """Tell one of the last number, unless its answer to an earlier one is still to come: so
+        that no more is ever sent than the socket takes at once."""
+        if onlooker.renewed < onlooker.told or onlooker.told == self._number:
+            return
+        onlooker.told = self._number
+        try:
+            connection.send(wire.Renew(self._number))
+        except (wire.PeerGone, OSError) as gone:  # its own thread sees it end
+            _log.debug("an onlooker left: %s", gone)
+
+    def _is_late(self, number: int) -> bool:
+        return any(onlooker.renewed < number for onlooker in self._all.values())

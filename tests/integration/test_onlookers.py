@@ -1,0 +1,137 @@
+"""Processes that look on: what their owner waits for, and what they do without one."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from rewound.eventlog.clock import SystemClock
+from rewound.eventlog.errors import StoreBusy
+from rewound.eventlog.events import HeadsSealed
+from rewound.eventlog.ids import STORE, UuidV7Source
+from rewound.eventlog.lmdb_log import LmdbLog
+from rewound.eventlog.log import Draft
+from rewound.memory import requests as q
+from rewound.memory import wire
+from rewound.memory.file_reads import FileReads
+from rewound.memory.link import Link
+from rewound.memory.looking_on import LookingOn
+from rewound.memory.meaning import Meaning
+from rewound.memory.models import NO_MODELS
+from rewound.memory.place import open_layout
+from rewound.memory.replies import Erased, Figures, Page, Written
+
+pytestmark = pytest.mark.timeout(120)
+
+
+@pytest.fixture
+def owner(tmp_path: Path) -> Iterator[Link]:
+    link = Link(tmp_path / "data", models=NO_MODELS)
+    link.take_over()
+    yield link
+    link.close()
+
+
+def remember(link: Link | LookingOn, text: str) -> str:
+    written = link.call(q.Remember(facts=(q.NewFact(text=text),)))
+    assert isinstance(written, Written)
+    (item,) = written.items
+    assert item.id is not None
+    return item.id
+
+
+def look_on(owner: Link) -> wire.Connection:
+    """An onlooker that does nothing by itself."""
+    return Link(owner.layout.data, models=NO_MODELS, may_own=False).look_on()
+
+
+def compaction(owner: Link) -> str:
+    figures = owner.call(q.Stats(store=True))
+    assert isinstance(figures, Figures)
+    return figures.compaction
+
+
+def until_compacted(owner: Link) -> None:
+    """The owner has taken notice of an answer, which comes by a thread of its own."""
+    assert owner._store is not None
+    onlookers = owner._store.engine.onlookers
+    with onlookers._changed:
+        assert onlookers._changed.wait_for(lambda: not onlookers._is_late(onlookers._number), 60)
+    assert compaction(owner) == "none"
+
+
+def test_an_erasure_is_done_when_every_onlooker_has_let_go(owner: Link) -> None:
+    assert owner._store is not None
+    owner._store.engine.onlookers.patience_s = 0.05
+    first, second, third = (remember(owner, f"Secret {number}.") for number in range(3))
+    onlooker = look_on(owner)
+    erased = owner.call(q.Erase(ids=(first,)))
+    assert isinstance(erased, Erased)
+    assert erased.compaction == "pending" and "reads the store" in erased.notes[-1]
+    assert compaction(owner) == "pending"
+    told = onlooker.receive()
+    assert isinstance(told, wire.Renew)
+    onlooker.send(wire.Renewed(told.number))
+    again = onlooker.receive()  # of what came to pass before it answered
+    assert isinstance(again, wire.Renew) and again.number > told.number
+    onlooker.send(wire.Renewed(again.number))
+    until_compacted(owner)
+    assert isinstance(owner.call(q.Erase(ids=(second,))), Erased)
+    assert compaction(owner) == "pending"
+    onlooker.close()  # or it dies
+    until_compacted(owner)
+    alone = owner.call(q.Erase(ids=(third,)))
+    assert isinstance(alone, Erased) and alone.compaction == "done"
+
+
+def test_an_owner_ends_when_its_onlookers_have_closed_the_files(owner: Link) -> None:
+    onlooker = look_on(owner)
+    with ThreadPoolExecutor(1) as threads:
+        ending = threads.submit(owner.close)
+        with pytest.raises(wire.PeerGone):
+            onlooker.receive()
+        assert owner.layout.lock.exists() and not ending.done()
+        onlooker.close()
+        ending.result(60)
+
+
+def test_who_looks_on_never_becomes_the_owner(tmp_path: Path) -> None:
+    """And asks the owner where it cannot read: as here, where one process has the files already."""
+    link = LookingOn(tmp_path / "data", models=NO_MODELS, wait_s=0.05)
+    for request in (q.List(), q.Remember(facts=(q.NewFact(text="Never."),))):
+        with pytest.raises(StoreBusy):
+            link.call(request)
+    assert not link.look_on() and not link.owns
+    owner = Link(tmp_path / "data", models=NO_MODELS)
+    remember(owner, "One.")
+    assert owner.owns
+    remember(link, "Two.")
+    page = link.call(q.List())
+    assert isinstance(page, Page) and [item.text for item in page.items] == ["One.", "Two."]
+    owner.close()
+    link.close()
+    with pytest.raises(StoreBusy):
+        link.call(q.List())
+
+
+def test_views_that_do_not_follow_are_not_waited_for_without_end(tmp_path: Path) -> None:
+    layout = open_layout(tmp_path / "data")
+    clock = SystemClock()
+    owner = Link(layout.data, models=NO_MODELS)
+    remember(owner, "Folded.")
+    owner.close()
+    files = FileReads(layout, clock=clock, models=NO_MODELS, meaning=Meaning(None))
+    page = files.read(q.List(), 0.0)
+    assert isinstance(page, Page) and len(page.items) == 1
+    with pytest.raises(StoreBusy, match="not yet at 99"):
+        files.read(q.List(at_least=99), 0.01)
+    files.close()
+    log = LmdbLog(layout.log, clock, UuidV7Source(clock))
+    with log.writing() as writer:
+        writer.append(STORE, [Draft(HeadsSealed(digest=bytes(32), containers=0))])
+    log.close()
+    files = FileReads(layout, clock=clock, models=NO_MODELS, meaning=Meaning(None))
+    with pytest.raises(StoreBusy, match="the views are behind"):
+        files.read(q.List(), 0.01)
+    files.close()
