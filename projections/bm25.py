@@ -37,6 +37,9 @@ class Parameters:
 
 DEFAULT: Final = Parameters()
 
+_CHUNK: Final = 16_384
+"""Postings scored at a time: their numbers stay in the processor's cache."""
+
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
@@ -63,36 +66,53 @@ def score(
     counted: Statistics,
     wanted: Mask,
     parameters: Parameters = DEFAULT,
+    *,
+    held: Sequence[int] | None = None,
 ) -> tuple[Ordinals, Scores]:
     """Score the wanted entries in which a term occurs; ordinals ascend, all scores are positive.
 
     `lists` are the postings of distinct terms in a fixed order; `length` and `wanted` (n,) cover
-    every ordinal in them.
+    every ordinal in them. `held` is what `document_frequencies` gives, where it is known.
     """
     average = counted.terms / counted.entries if counted.terms else 1.0
     flat = parameters.k1 * (1.0 - parameters.b)
     slope = parameters.k1 * parameters.b / average
     total = np.zeros(len(wanted), np.float64)
-    for ordinals, frequencies in lists:
-        at = ordinals.astype(np.intp)
-        df = int(np.count_nonzero(counted.mask[at]))
-        weight = idf(counted.entries, df)
-        tf = frequencies.astype(np.float64)
-        norm = slope * length[at].astype(np.float64) + flat
-        total[at] += weight * (parameters.k1 + 1.0) * tf / (tf + norm)
+    held = document_frequencies(lists, counted.mask) if held is None else held
+    for (ordinals, frequencies), df in zip(lists, held, strict=True):
+        weight = idf(counted.entries, df) * (parameters.k1 + 1.0)
+        for start in range(0, len(ordinals), _CHUNK):
+            at = ordinals[start : start + _CHUNK].astype(np.intp)
+            tf = frequencies[start : start + _CHUNK].astype(np.float64)
+            norm = length[at].astype(np.float64)
+            norm *= slope
+            norm += flat
+            norm += tf
+            tf *= weight
+            tf /= norm
+            total[at] += tf
     # Choosing here, not in every list, costs less than the arithmetic it would save.
     hits = np.flatnonzero((total > 0.0) & wanted).astype(np.uint32)
     return hits, total[hits]
+
+
+def document_frequencies(
+    lists: Sequence[tuple[Ordinals, Frequencies]], mask: Mask
+) -> tuple[int, ...]:
+    """In how many of the entries in a mask each term stands."""
+    return tuple(int(np.count_nonzero(mask[ordinals])) for ordinals, _ in lists)
 
 
 def reach(
     lists: Sequence[tuple[Ordinals, Frequencies]],
     counted: Statistics,
     parameters: Parameters = DEFAULT,
+    *,
+    held: Sequence[int] | None = None,
 ) -> float:
     """What an entry would score that says every term of the query over and over."""
-    frequencies = [int(np.count_nonzero(counted.mask[ordinals])) for ordinals, _ in lists]
-    return (parameters.k1 + 1.0) * sum(idf(counted.entries, df) for df in frequencies)
+    held = document_frequencies(lists, counted.mask) if held is None else held
+    return (parameters.k1 + 1.0) * sum(idf(counted.entries, df) for df in held)
 
 
 def idf(entries: int, df: int) -> float:
@@ -114,6 +134,28 @@ def search(
     """`score` for the distinct terms of a query, in whatever order they come."""
     lists = [postings.read(txn, container, field, term) for term in sorted(set(terms))]
     return score(lists, length, counted, wanted, parameters)
+
+
+def least(
+    distances: npt.NDArray[np.uint16], ordinals: Ordinals, ids: npt.NDArray[np.void], k: int
+) -> Ordinals:
+    """The k nearest, in no order; of equally near ones those with the smallest ids.
+
+    Distances are small whole numbers: how many are below a bound is counted faster than sorted.
+    """
+    if k >= len(distances):
+        return ordinals
+    low, high = 0, int(distances.max(initial=0))
+    while low < high:
+        middle = (low + high) // 2
+        if np.count_nonzero(distances <= np.uint16(middle)) >= k:
+            high = middle
+        else:
+            low = middle + 1
+    sure = ordinals[distances < np.uint16(low)]
+    tied = ordinals[distances == np.uint16(low)]
+    nothing = np.zeros(len(tied), np.float64)
+    return np.concatenate((sure, top_k(nothing, tied, ids, k - len(sure))[0]))
 
 
 def top_k(

@@ -16,7 +16,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rewound.eventlog.events import Role
 from rewound.eventlog.ids import Kind
 from rewound.eventlog.instants import MIN_US
 from rewound.projections import bm25
@@ -26,13 +25,22 @@ from rewound.projections.entries import StandingCode
 from rewound.projections.feature_names import PRODUCTS, SINGLE
 from rewound.projections.importance import WHOLE, counting
 from rewound.projections.postings import Frequencies, Ordinals
-from rewound.projections.ranking import REACHED, Scores
-from rewound.projections.threads import NONE, Threads
+from rewound.projections.ranking import REACHED, Scores, Shares
+from rewound.projections.threads import (
+    NONE,
+    Spoken,
+    Threads,
+    assistants,
+    drawn,
+    spoken,
+    spoken_with,
+    stretches,
+)
 from rewound.projections.traits import Trait
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-Units = npt.NDArray[np.int64]
+Units = npt.NDArray[np.integer[Any]]
 Lists = Sequence[tuple[Ordinals, Frequencies]]
 
 _SHORT: Final = 8
@@ -69,7 +77,7 @@ class _Seen(NamedTuple):
     counted: Mask
     threads: Threads
     query: Query
-    share: Floats
+    share: Floats | Shares
     cosines: Floats
     units: Units
     """Ordinals of the candidates, shape (candidates,)."""
@@ -85,22 +93,23 @@ def features(
     found["importance"] = _importance(seen)
     told = [found[name] for name in SINGLE]
     told += [found[one] * found[other] for one, other in PRODUCTS]
-    return np.stack(told, axis=1)
+    return np.array(told).T  # a feature's numbers lie together, as the ranker reads them
 
 
 def _own(seen: _Seen) -> dict[str, Floats]:
-    units, facts = seen.units, seen.columns.kind == Kind.FACT
+    units = seen.units
     words, meaning = seen.share[units], seen.cosines[units]
-    wanted = np.zeros(seen.columns.n, np.bool_)
-    wanted[units] = True
-    of = np.flatnonzero(seen.counted & facts & wanted[seen.threads.unit])
-    at = seen.threads.unit[of]
-    best = np.zeros((4, seen.columns.n), np.float64)
+    facts = drawn(seen.columns, seen.counted, seen.threads)
+    keys = units.astype(facts.unit.dtype)  # else all of them would be copied to be compared
+    begin, end = (facts.unit.searchsorted(keys, side) for side in ("left", "right"))
+    found, at = stretches(begin, end)
+    of = facts.fact[found]
+    best = np.zeros((4, len(units)), np.float64)
     np.maximum.at(best[0], at, seen.share[of])
     np.maximum.at(best[1], at, seen.cosines[of])
     best[2, at] = 1.0
     best[3, at[seen.columns.standing[of] == StandingCode.CURRENT]] = 1.0
-    told, meant, has, current = best[:, units]
+    told, meant, has, current = best
     return {
         "words": words,
         "meaning": meaning,
@@ -116,40 +125,42 @@ def _own(seen: _Seen) -> dict[str, Floats]:
 
 def _beside(seen: _Seen) -> dict[str, Floats]:
     before, after = seen.threads.previous[seen.units], seen.threads.next[seen.units]
-    both = seen.share + seen.cosines
-    asks = (seen.columns.traits & Trait.QUESTION) != 0
-    meaning = _at(seen.cosines, before)
+    words, meaning = _at(seen.share, before), _at(seen.cosines, before)
+    asks = (_at(seen.columns.traits, before, 0) & Trait.QUESTION) != 0
+    further = _at(seen.threads.previous, before, NONE)
     return {
-        "words before": _at(seen.share, before),
+        "words before": words,
         "meaning before": meaning,
-        "meaning before, a question": meaning * _at(asks, before),
+        "meaning before, a question": meaning * asks,
         "words after": _at(seen.share, after),
         "meaning after": _at(seen.cosines, after),
-        "two before": _at(both, _at(seen.threads.previous, before, NONE)),
+        "two before": _at(seen.share, further) + _at(seen.cosines, further),
     }
 
 
 def _covered(seen: _Seen) -> dict[str, Floats]:
     """How much of the query's telling words is said by a unit, with its neighbours, by the
     conversation."""
-    count = len(seen.units)
+    units, threads = seen.units, seen.threads
+    count, none = len(units), seen.columns.n
     total, terms = 0.0, len(seen.query.lists)
     own, near, whole = np.zeros((3, count), np.float64)
     held = np.zeros(count, np.float64)
-    before, after = seen.threads.previous[seen.units], seen.threads.next[seen.units]
-    thread = seen.threads.thread[seen.units]
+    around = np.array((units, threads.previous[units], threads.next[units]))
+    around[around == NONE] = none
+    thread = threads.thread[units]
     for ordinals, _ in seen.query.lists:
-        at = ordinals[seen.counted[ordinals]].astype(np.int64)
+        at = ordinals[seen.counted[ordinals]]
         weight = bm25.idf(seen.query.statistics.entries, len(at))
         total += weight
-        says = np.zeros(seen.columns.n, np.bool_)
-        says[seen.threads.unit[at]] = True
-        has = says[seen.units]
+        says = np.zeros(none + 1, np.bool_)
+        says[threads.unit[at]] = True
+        has, before, after = says[around]
         own += weight * has
         held += has
-        near += weight * (has | (_at(says, before) > 0) | (_at(says, after) > 0))
-        talks = np.zeros(seen.threads.threads, np.bool_)
-        talks[seen.threads.thread[at]] = True
+        near += weight * (has | before | after)
+        talks = np.zeros(threads.threads, np.bool_)
+        talks[threads.thread[at]] = True
         whole += weight * talks[thread]
     total = total or 1.0
     return {
@@ -161,25 +172,19 @@ def _covered(seen: _Seen) -> dict[str, Floats]:
 
 
 def _conversation(seen: _Seen) -> dict[str, Floats]:
-    columns, threads = seen.columns, seen.threads
-    said = seen.counted & (columns.kind != Kind.FACT)
-    said |= seen.counted & (threads.unit == np.arange(columns.n))
-    said[seen.units] = True  # a document that is asked for counts in no statistics
-    people = said & ~_assistants(columns)
-    both = seen.share + seen.cosines
-    mine = threads.thread[seen.units]
-    wanted = np.zeros(threads.threads, np.bool_)
-    wanted[mine] = True
-    of = np.flatnonzero(said & wanted[threads.thread])
-    best = np.zeros(threads.threads, np.float64)
-    np.maximum.at(best, threads.thread[of], both[of])
-    meant = np.full(threads.threads, -1.0)
-    theirs = of[people[of]]
-    np.maximum.at(meant, threads.thread[theirs], seen.cosines[theirs])
-    words = _thread_words(seen, people)
-    leads = np.unique(mine)
-    rank = np.zeros(threads.threads, np.float64)
-    rank[leads] = _ranks(words[leads] + meant[leads])
+    threads = seen.threads
+    said = spoken_with(seen.columns, seen.counted, threads, seen.units)
+    leads, mine = np.unique(threads.thread[seen.units], return_inverse=True)
+    found, at = stretches(said.starts[leads], said.starts[leads + 1])
+    of = said.by_thread[found]
+    both = seen.share[of] + seen.cosines[of]
+    best = np.zeros(len(leads), np.float64)
+    np.maximum.at(best, at, both)
+    meant = np.full(len(leads), -1.0)
+    theirs = said.people[of]
+    np.maximum.at(meant, at[theirs], seen.cosines[of[theirs]])
+    words = _thread_words(seen, said, leads)
+    rank = _ranks(words + meant)
     meaning = meant[mine]
     return {
         "conversation by words": words[mine],
@@ -187,39 +192,47 @@ def _conversation(seen: _Seen) -> dict[str, Floats]:
         "conversation's meaning": meaning,
         "conversation's meaning, assistant asked for": meaning * seen.query.asked.assistant,
         "rank of conversation": rank[mine],
-        "rank in conversation": _ranks_within(threads.thread[of], both[of], of, seen.units),
+        "rank in conversation": _ranks_within(at, both, of, seen.units),
         "among the first two": (threads.place[seen.units] < 2).astype(np.float64),
     }
 
 
-def _thread_words(seen: _Seen, people: Mask) -> Floats:
-    """BM25 of every conversation or document as one text of what people said in it, over the best;
-    a message, passage or fact says a term once. Shape (threads,)."""
-    n, thread = seen.threads.threads, seen.threads.thread
-    at = np.flatnonzero(people)
-    lengths = np.bincount(thread[at], seen.columns.length[at], n)  # whole numbers: exact
-    count = max(int(np.count_nonzero(lengths)), 1)
-    average = (float(lengths.sum()) / count) or 1.0
+def _thread_words(seen: _Seen, said: Spoken, wanted: Units) -> Floats:
+    """BM25 of some conversations or documents as one text of what people said in each, over the
+    best of all; a message, passage or fact says a term once. Shape (len(wanted),)."""
     b, k1 = bm25.DEFAULT.b, bm25.DEFAULT.k1
-    norm = k1 * (1.0 - b + b * lengths / average)
-    total, reach = np.zeros(n, np.float64), 0.0
+    total, reach = np.zeros(seen.threads.threads, np.float64), 0.0
     for ordinals, _ in seen.query.lists:
-        tf = np.bincount(thread[ordinals[people[ordinals]]], minlength=n).astype(np.float64)
-        weight = bm25.idf(count, min(int(np.count_nonzero(tf)), count)) * (k1 + 1.0)
-        total += weight * tf / (tf + norm + 1e-9)
+        of, tf = _counts(seen.threads.thread[ordinals[said.people[ordinals]]])
+        norm = k1 * (1.0 - b + b * said.lengths[of] / said.thread_terms)
+        weight = bm25.idf(said.talking, min(len(of), said.talking)) * (k1 + 1.0)
+        total[of] += weight * tf / (tf + norm + 1e-9)
         reach += weight
     best = max(float(total.max(initial=0.0)), REACHED * reach)
-    return total / best if best > 0.0 else total
+    found: Floats = total[wanted]
+    return found / best if best > 0.0 else found
+
+
+def _counts(threads: Units) -> tuple[Units, Floats]:
+    """The distinct ones among threads, and how often each is there."""
+    if not (threads[1:] >= threads[:-1]).all():
+        threads = np.sort(threads)
+    begins = np.ones(len(threads), np.bool_)
+    begins[1:] = threads[1:] != threads[:-1]
+    at = np.flatnonzero(begins)
+    counts = np.empty(len(at), np.float64)
+    counts[:-1] = at[1:] - at[:-1]
+    counts[-1:] = len(threads) - at[-1:]
+    return threads[at], counts
 
 
 def _traits(seen: _Seen, found: dict[str, Floats]) -> dict[str, Floats]:
     asked, units = seen.query.asked, seen.units
     traits = seen.columns.traits[units]
-    said = seen.counted & (seen.threads.unit == np.arange(seen.columns.n))
-    average = int(np.sum(seen.columns.length * said, dtype=np.int64)) / max(int(said.sum()), 1)
+    average = spoken(seen.columns, seen.counted, seen.threads).unit_terms
     own = seen.columns.length[units].astype(np.float64)
     length = _logs(seen.columns.length[units]) - math.log(average + 1.0)
-    assistant = _assistants(seen.columns)[units].astype(np.float64)
+    assistant = assistants(seen.columns, units).astype(np.float64)
 
     def shows(trait: Trait) -> Floats:
         found: Floats = ((traits & trait) != 0).astype(np.float64)
@@ -300,12 +313,7 @@ def _dates(seen: _Seen) -> Floats:
     return np.where(begins > MIN_US, found, 0.0)
 
 
-def _assistants(columns: Columns) -> Mask:
-    found: Mask = (columns.kind == Kind.MESSAGE) & (columns.detail == Role.ASSISTANT)
-    return found
-
-
-def _at(values: npt.NDArray[Any], at: Units, otherwise: float = 0.0) -> npt.NDArray[Any]:
+def _at(values: npt.NDArray[Any] | Shares, at: Units, otherwise: float = 0.0) -> npt.NDArray[Any]:
     """Values at ordinals, and `otherwise` where there is none."""
     return np.where(at != NONE, values[at], otherwise)
 
@@ -329,7 +337,7 @@ def _ranks(values: Floats) -> Floats:
 
 
 def _ranks_within(thread: Units, values: Floats, of: Units, units: Units) -> Floats:
-    """The same among those of its own thread, for the units among `of`, which ascends."""
+    """The same among those of its own thread, for the units among `of`."""
     order = np.lexsort((-values, thread))
     sorted_thread, sorted_values = thread[order], values[order]
     new_thread = np.ones(len(order), np.bool_)
@@ -341,4 +349,5 @@ def _ranks_within(thread: Units, values: Floats, of: Units, units: Units) -> Flo
     first = np.maximum.accumulate(np.where(new_value, place, 0))
     greater = np.empty(len(order), np.int64)
     greater[order] = first - start
-    return _logs(greater[np.searchsorted(of, units)])
+    rising = np.argsort(of)
+    return _logs(greater[rising[of.searchsorted(units.astype(of.dtype), sorter=rising)]])

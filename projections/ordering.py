@@ -6,7 +6,7 @@ half as likely: five facts of one message shall not push four other messages awa
 """
 
 import math
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +42,7 @@ class Candidates(NamedTuple):
     """Their first scores."""
     ranked: int
     """How many of them, from the first on, are ranked anew."""
-    units: npt.NDArray[np.int64]
+    units: npt.NDArray[np.integer[Any]]
     """Ordinals of what those belong to, ascending, shape (units,)."""
     at: npt.NDArray[np.int64]
     """Which of the units each of those belongs to, shape (ranked,)."""
@@ -73,7 +73,9 @@ def candidates(
     of = stand.unit[near[:CANDIDATES]]
     units, at = np.unique(of, return_inverse=True)
     rows = features(columns, selected.counted, stand, query, scores, units)
-    largest = float(np.max(scores.words * selected.counted, initial=0.0))
+    largest = scores.largest
+    if largest is None:
+        largest = float(np.max(scores.words * selected.counted, initial=0.0))
     reached = largest / reach if reach > 0.0 else 0.0
     return Candidates(near, totals, len(of), units, at.astype(np.int64), rows, reached)
 

@@ -45,6 +45,8 @@ FITS: Final = (
 )
 """What tells whether anything fits, in the order of `Model.fits`."""
 
+_COLUMNS: Final = {name: column for column, name in enumerate(NAMES)}
+
 
 class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Rows have one number for each of NAMES; `fits` one for each of FITS."""
@@ -116,9 +118,14 @@ def loaded(path: str) -> Ranker:
 
 def contributions(model: Model, rows: Floats) -> Floats:
     """What each feature adds to the score, shape (candidates, features)."""
-    mean, spread = np.array(model.mean), np.array(model.spread)
-    added: Floats = (rows - mean) / spread * np.array(model.weights)
+    mean, spread, weights = _rows_of(model)
+    added: Floats = (rows - mean) / spread * weights
     return added
+
+
+@lru_cache(maxsize=8)
+def _rows_of(model: Model) -> tuple[Floats, Floats, Floats]:
+    return np.array(model.mean), np.array(model.spread), np.array(model.weights)
 
 
 def ranked(model: Model, rows: Floats, reached: float) -> Ranked:
@@ -126,11 +133,11 @@ def ranked(model: Model, rows: Floats, reached: float) -> Ranked:
     words could score that the best one has."""
     added = contributions(model, rows)
     score, lift = np.zeros((2, len(rows)), np.float64)
-    for column in range(added.shape[1]):  # in order, so that the shape cannot change a bit
+    for column, each in enumerate(added.T):  # in order, so that the shape cannot change a bit
         if column in _LIFTS:
-            lift += added[:, column]
+            lift += each
         else:
-            score += added[:, column]
+            score += each
     best = float(score.max())
     fit = float(sum(w * x for w, x in zip(model.fits, fits(rows, score, reached), strict=True)))
     lifted: Floats = score + lift
@@ -140,21 +147,23 @@ def ranked(model: Model, rows: Floats, reached: float) -> Ranked:
 def fits(rows: Floats, score: Floats, reached: float) -> tuple[float, ...]:
     """The numbers named by FITS; `score` is without what lifts."""
     falling = np.sort(score)[::-1]
-    told = {name: rows[:, column] for column, name in enumerate(NAMES)}
-    leads = score == falling[0]
+    leads = np.flatnonzero(score == falling[0])
+
+    def told(name: str) -> Floats:
+        return rows[:, _COLUMNS[name]]
 
     def of_first(name: str) -> float:
-        return float(told[name][leads].max())
+        return float(told(name)[leads].max())
 
     return (
         1.0,
-        float(told["meaning"].max()),
+        float(told("meaning").max()),
         reached,
         of_first("query covered"),
         of_first("query covered with neighbours"),
         float(falling[0] - falling[min(4, len(falling) - 1)]),
         float(falling[0] - falling[min(19, len(falling) - 1)]),
-        float((told["meaning"] + told["meaning its facts add"]).max()),
+        float((told("meaning") + told("meaning its facts add")).max()),
         float(falling[0]),
         of_first("query covered by conversation"),
         of_first("said by whom the query names"),

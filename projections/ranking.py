@@ -16,15 +16,16 @@ Everything is elementwise float64 over arrays of shape (entries,), so that masks
 bit of it.
 """
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import lmdb
 import numpy as np
 import numpy.typing as npt
 
 from rewound.eventlog.ids import ContainerId, Kind
-from rewound.projections.bm25 import top_k
+from rewound.projections.bm25 import least, top_k
 from rewound.projections.columns import FIRST, Columns
+from rewound.projections.remembered import remembered
 from rewound.projections.selection import Mask, Selected
 from rewound.projections.vectors import Query, VectorStore
 
@@ -44,31 +45,53 @@ SIEVE_TOLD: Final = 500
 """So many of the best by words are compared in any case."""
 
 Floats = npt.NDArray[np.float64]
+Ordinals = npt.NDArray[np.integer[Any]]
+
+
+class Shares:
+    """Words over what they are held against, worked out of those entries that are looked at."""
+
+    __slots__ = ("_best", "_words")
+
+    def __init__(self, words: Floats, best: float) -> None:
+        self._words = words
+        self._best = best
+
+    def __getitem__(self, at: Any) -> Any:
+        words = self._words[at]
+        return words / self._best if self._best > 0.0 else words
 
 
 class Scores(NamedTuple):
     """Shape (entries,) each. `found` marks the entries that words or meaning speak for."""
 
     total: Floats
+    """Of what is found and allowed; of the rest it says nothing."""
     words: Floats
-    share: Floats
+    share: Floats | Shares
     """Words over what they are held against."""
     meaning: Floats
-    previous: npt.NDArray[np.int64]
+    previous: Ordinals
     """The ordinal of the message before it, or its own."""
     found: Mask
     meant: bool
     """Whether meaning was asked, and there was something to compare."""
+    largest: float | None = None
+    """The best score by words of what counts, where it is known."""
 
 
-def previous(columns: Columns, counted: Mask) -> npt.NDArray[np.int64]:
+def previous(columns: Columns, counted: Mask) -> Ordinals:
     """For each entry the visible version of the message before it (for a fact, before the message
     that it was drawn from), else the entry itself."""
-    own = np.arange(columns.n, dtype=np.int64)
+    return remembered(columns, counted, "before", lambda: _previous(columns, counted))
+
+
+def _previous(columns: Columns, counted: Mask) -> Ordinals:
+    own = np.arange(columns.n, dtype=np.int32)
     has = counted & (columns.before != FIRST)
     if not has.any():
         return own
-    seen = np.full(columns.n, -1, np.int64)
+    seen = np.full(columns.n, -1, np.int32)
     messages = np.flatnonzero(counted & (columns.kind == Kind.MESSAGE))
     seen[columns.group[messages]] = messages
     at = np.flatnonzero(has)
@@ -77,12 +100,15 @@ def previous(columns: Columns, counted: Mask) -> npt.NDArray[np.int64]:
     return own
 
 
-def combine(share: Floats, meaning: Floats | None, before: npt.NDArray[np.int64]) -> Floats:
-    """The score of every entry, 0 to about 1."""
-    total: Floats = share + BEFORE_WORDS * share[before]
+def combine(
+    share: Floats | Shares, meaning: Floats | None, before: Ordinals, at: Any = slice(None)
+) -> Floats:
+    """The score of entries, 0 to about 1: of those at some ordinals, or of all."""
+    first = before[at]
+    total: Floats = share[at] + BEFORE_WORDS * share[first]
     if meaning is None:
         return total / WORDS_WHOLE
-    total += MEANING * meaning + BEFORE_MEANING * meaning[before]
+    total += MEANING * meaning[at] + BEFORE_MEANING * meaning[first]
     return total / WHOLE
 
 
@@ -95,6 +121,24 @@ class Compared(NamedTuple):
     """Whether nothing else may be found: the rest was not compared."""
 
 
+class _Placed(NamedTuple):
+    """The entries of a mask that have a vector."""
+
+    mask: Mask
+    entries: npt.NDArray[np.uint32]
+    """Rising ordinals."""
+    slots: npt.NDArray[np.uint32]
+
+
+def _placed(columns: Columns, mask: Mask) -> _Placed:
+    def work() -> _Placed:
+        held = mask & (columns.vector > 0)
+        entries = np.flatnonzero(held).astype(np.uint32)
+        return _Placed(held, entries, columns.vector[entries] - np.uint32(1))
+
+    return remembered(columns, mask, "vectors", work)
+
+
 def compare(
     txn: lmdb.Transaction,
     store: VectorStore,
@@ -102,7 +146,7 @@ def compare(
     selected: Selected,
     query: Query,
     words: Floats,
-    before: npt.NDArray[np.int64],
+    before: Ordinals,
 ) -> Compared | None:
     """The query compared with what counts; None when nothing of it has a vector.
 
@@ -111,25 +155,23 @@ def compare(
     them.
     """
     columns = selected.columns
-    with_vector = selected.counted & (columns.vector > 0)
-    count = int(np.count_nonzero(with_vector))
-    if not count:
+    held = _placed(columns, selected.counted)
+    if not len(held.entries):
         return None
     cosines = np.zeros(columns.n, np.float64)
-    if count <= SIEVE_FROM:
-        at = np.flatnonzero(with_vector)
-        cosines[at] = store.dots(txn, container, query)[columns.vector[at] - 1]
-        return Compared(cosines, with_vector, only=False)
-    wanted = np.flatnonzero(with_vector & selected.allowed).astype(np.uint32)
-    distances = store.distances(txn, container, query)[columns.vector[wanted] - 1]
-    near, _ = top_k(-distances.astype(np.float64), wanted, columns.item, SIEVE_KEPT)
+    if len(held.entries) <= SIEVE_FROM:
+        cosines[held.entries] = store.dots(txn, container, query)[held.slots]
+        return Compared(cosines, held.mask, only=False)
+    wanted = _placed(columns, selected.allowed)
+    distances = store.distances(txn, container, query)[wanted.slots]
+    near = least(distances, wanted.entries, columns.item, SIEVE_KEPT)
     told = np.flatnonzero(selected.allowed & (words > 0.0)).astype(np.uint32)
     best, _ = top_k(words[told], told, columns.item, SIEVE_TOLD)
     found = np.zeros(columns.n, np.bool_)
     found[near] = found[best] = True
     chosen = found.copy()
     chosen[before[np.flatnonzero(found)]] = True
-    at = np.flatnonzero(chosen & with_vector)
+    at = np.flatnonzero(chosen & held.mask)
     slots = columns.vector[at].astype(np.int64) - 1
     cosines[at] = store.some_dots(txn, container, query, slots)
     return Compared(cosines, found, only=True)
@@ -152,13 +194,27 @@ def score(
     if query is not None:
         compared = compare(txn, store, container, selected, query, words, before)
     # Of what counts: a title that a filter lets in must not change what others score.
-    best = max(float(np.max(words * selected.counted, initial=0.0)), REACHED * reach)
-    found = words > 0.0
-    share = words / best if best > 0.0 else words
-    if compared is None:
-        nothing = np.zeros(columns.n, np.float64)
-        total = combine(share, None, before)
-        return Scores(total, words, share, nothing, before, found, meant=False)
-    total = combine(share, compared.cosines, before)
-    found = compared.found if compared.only else found | compared.found
-    return Scores(total, words, share, compared.cosines, before, found, meant=True)
+    largest = _largest(words, selected.counted)
+    share = Shares(words, max(largest, REACHED * reach))
+    found = words > 0.0 if compared is None or not compared.only else compared.found
+    if compared is not None and not compared.only:
+        found |= compared.found
+    cosines = np.zeros(columns.n, np.float64) if compared is None else compared.cosines
+    meant = compared is not None
+    if compared is not None and not compared.only:
+        total = combine(share, cosines, before)
+    else:
+        at = np.flatnonzero(found & selected.allowed)
+        total = np.zeros(columns.n, np.float64)
+        total[at] = combine(share, cosines if meant else None, before, at)
+    return Scores(total, words, share, cosines, before, found, meant, largest)
+
+
+def _largest(words: Floats, counted: Mask) -> float:
+    """The best of what counts, which is mostly the best of all."""
+    if not len(words):
+        return 0.0
+    first = int(words.argmax())
+    if words[first] > 0.0 and not counted[first]:
+        return float(np.max(words * counted))
+    return float(words[first])

@@ -9,6 +9,7 @@ A row is visible at position p when opened <= p < closed.
 
 import struct
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import lmdb
@@ -40,15 +41,19 @@ class Row(NamedTuple, Generic[S]):
         return self.key[1:17]
 
 
+@cache
+def _decoder(state: type[msgspec.Struct]) -> Callable[[bytes | memoryview], Any]:
+    """Made once a view: tables are made for every transaction."""
+    return msgspec.msgpack.Decoder(state).decode
+
+
 class Table(Generic[S]):
     """The rows of one view, in one named database."""
 
     def __init__(self, view: View, db: Any) -> None:
         self.view = view
         self._db = db
-        self._decode: Callable[[bytes | memoryview], Any] = msgspec.msgpack.Decoder(
-            view.state
-        ).decode
+        self._decode = _decoder(view.state)
 
     def _row(self, raw_key: bytes, value: bytes | memoryview) -> Row[S]:
         try:

@@ -22,6 +22,7 @@ from rewound.projections.postings import Ordinals
 from rewound.projections.ranker import Model, Ranker, probability
 from rewound.projections.ranking import Scores
 from rewound.projections.reader import ContainerView
+from rewound.projections.remembered import remembered
 from rewound.projections.repeats import Ranked, Texts, collapsed
 from rewound.projections.rows import Row
 from rewound.projections.selection import Criteria, Selected, select
@@ -143,9 +144,15 @@ def begin(
         return Hits([], _unembedded(selected) if embeddings.model else 0)
     columns = selected.columns
     lists = [view.postings(entries.WORDS, term) for term in terms]
-    counted = bm25.statistics(columns.length, selected.counted)
-    reach = bm25.reach(lists, counted)
-    words = _words(selected, lists, counted, titles=Kind.DOCUMENT in criteria.what)
+    counted = remembered(
+        columns,
+        selected.counted,
+        "statistics",
+        lambda: bm25.statistics(columns.length, selected.counted),
+    )
+    held_by = bm25.document_frequencies(lists, counted.mask)
+    reach = bm25.reach(lists, counted, held=held_by)
+    words = _words(selected, lists, counted, held_by, titles=Kind.DOCUMENT in criteria.what)
     scores = ranking.score(view.txn, embeddings.store, view.id, selected, words, reach, meaning)
     said_by = _said_by(view, query, selected, criteria)
     held = Query(asked(query), lists, counted, said_by, terms, selected.documents)
@@ -183,20 +190,30 @@ def speakers(view: ContainerView, query: str) -> dict[str, Ordinals]:
 
 
 def _words(
-    selected: Selected, lists: Lists, counted: bm25.Statistics, *, titles: bool
+    selected: Selected,
+    lists: Lists,
+    counted: bm25.Statistics,
+    held_by: Sequence[int],
+    *,
+    titles: bool,
 ) -> ranking.Floats:
     """BM25 of everything that counts at the moment, shape (entries,), of documents if wanted."""
     columns = selected.columns
     words = np.zeros(columns.n, np.float64)
     for mask in (selected.counted, *([selected.allowed] if titles else [])):
-        ordinals, scored = bm25.score(lists, columns.length, counted, mask)
+        ordinals, scored = bm25.score(lists, columns.length, counted, mask, held=held_by)
         words[ordinals] = scored
     return words
 
 
 def _unembedded(selected: Selected) -> int:
-    missing = selected.allowed & (selected.columns.vector == 0)
-    return int(np.count_nonzero(missing & (selected.columns.kind != Kind.DOCUMENT)))
+    columns, allowed = selected.columns, selected.allowed
+
+    def work() -> int:
+        missing = allowed & (columns.vector == 0)
+        return int(np.count_nonzero(missing & (columns.kind != Kind.DOCUMENT)))
+
+    return remembered(columns, allowed, "unembedded", work)
 
 
 def ranked_as(asking: Asking, ordinal: int) -> Ranked:

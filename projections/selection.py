@@ -17,6 +17,7 @@ from rewound.projections.conditions import Conditions
 from rewound.projections.entries import StandingCode
 from rewound.projections.masks import Mask, Standing, Term, among, of_group
 from rewound.projections.reader import ContainerView
+from rewound.projections.remembered import frozen, remembered
 from rewound.projections.rows import OPEN
 
 __all__ = ["FINDABLE", "Criteria", "Mask", "Selected", "select"]
@@ -69,13 +70,11 @@ def select(view: ContainerView, criteria: Criteria) -> Selected:
     whatever the filters."""
     columns = view.columns()
     moment = OPEN - 1 if criteria.at is None else criteria.at
-    stands = (columns.opened <= moment) & (columns.closed > moment)
-    if not criteria.forgotten:
-        stands &= columns.hidden == 0
-    documents = stands & (columns.kind == Kind.DOCUMENT)
+    stands, documents, counted = _moment(columns, moment, forgotten=criteria.forgotten)
+    allowed = _plainly(columns, counted, criteria)
+    if allowed is not None:
+        return Selected(columns, counted, allowed)
     standing = Standing(view, columns, documents)
-    counted = stands & (columns.kind != Kind.DOCUMENT)
-    counted &= ~standing.passages | of_group(columns, documents)
     within = counted if Kind.DOCUMENT not in criteria.what else counted | documents
     allowed = within & among(columns.kind, criteria.what)
     allowed &= _standing(standing, criteria)
@@ -89,6 +88,72 @@ def select(view: ContainerView, criteria: Criteria) -> Selected:
     if criteria.where is not None:
         allowed = Conditions(standing, stands, criteria.at).met(criteria.where, allowed)
     return Selected(columns, counted, allowed, documents)
+
+
+class _Moment(NamedTuple):
+    """What stands at a moment; shape (entries,) each."""
+
+    stands: Mask
+    documents: Mask
+    counted: Mask
+    """All but documents, and passages whose document does not stand."""
+
+
+_MOMENTS = "moments"
+_MOMENTS_MAX = 3
+
+
+def _moment(columns: Columns, moment: int, *, forgotten: bool) -> _Moment:
+    """Remembered for the moments read last."""
+    kept: tuple[tuple[tuple[int, bool], _Moment], ...] = columns.memo.get(_MOMENTS, ())
+    key = (moment, forgotten)
+    for known, found in kept:
+        if known == key:
+            return found
+    stands = (columns.opened <= moment) & (columns.closed > moment)
+    if not forgotten:
+        stands &= columns.hidden == 0
+    documents = stands & (columns.kind == Kind.DOCUMENT)
+    counted = stands & (columns.kind != Kind.DOCUMENT)
+    counted &= (columns.kind != Kind.PASSAGE) | of_group(columns, documents)
+    made = _Moment(frozen(stands), frozen(documents), frozen(counted))
+    columns.memo[_MOMENTS] = ((key, made), *kept[: _MOMENTS_MAX - 1])
+    return made
+
+
+class _Lasting(NamedTuple):
+    """What a search without conditions may find, as long as time ends and begins nothing."""
+
+    since: int
+    until: int
+    allowed: Mask
+
+
+def _plainly(columns: Columns, counted: Mask, criteria: Criteria) -> Mask | None:
+    """What may be returned when nothing is asked for but what holds now; None otherwise."""
+    if criteria._replace(now=0, at=None) != _PLAIN:
+        return None
+    now = criteria.now
+
+    def work() -> _Lasting:
+        facts: Mask = counted & (columns.kind == Kind.FACT)
+        holds = _current(columns, now) & (columns.expires > now)
+        holds &= columns.standing != StandingCode.CORRECTED
+        allowed = frozen(counted & (holds | ~facts))
+        turns = [
+            int(times[facts & (times > now)].min(initial=OPEN))
+            for times in (columns.valid_from, columns.valid_to, columns.expires)
+        ]
+        return _Lasting(now, min(turns), allowed)
+
+    held = remembered(columns, counted, _LASTING, lambda: [work()])
+    if not held[0].since <= now < held[0].until:
+        held[0] = work()
+    return held[0].allowed
+
+
+_PLAIN = Criteria(now=0)
+_LASTING = "what holds"
 
 
 def _standing(standing: Standing, criteria: Criteria) -> Mask:

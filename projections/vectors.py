@@ -195,12 +195,12 @@ class VectorStore:
 
     def distances(
         self, txn: lmdb.Transaction, container: bytes, query: Query
-    ) -> npt.NDArray[np.uint32]:
+    ) -> npt.NDArray[np.uint16]:
         """Bits in which every slot's code differs from the query's, shape (slots,)."""
         import numkong
 
         count, dimensions = self._fitting(txn, container, query)
-        found = np.zeros(count, np.uint32)
+        found = np.zeros(count, np.uint16)
         if not count:
             return found
         packed = numkong.hammings_pack(np.packbits(query.numbers > 0)[None, :], dtype="uint1")

@@ -1,6 +1,9 @@
 """What stands beside what: messages, facts, passages; hidden, replaced, and later ones."""
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +12,7 @@ from rewound.projections.threads import NONE, Threads, threads
 from tests.unit.scenes import SCENES, Mask, Scene, beside, columns_of, renumbered
 
 
-def shown(numbers: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[int | None]:
+def shown(numbers: npt.NDArray[np.integer[Any]]) -> list[int | None]:
     return [None if number == NONE else number for number in numbers.tolist()]
 
 
