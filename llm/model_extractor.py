@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from rewound.eventlog.enums import FactKind, Why
 from rewound.eventlog.instants import from_us
-from rewound.llm.chat import Chat, tokens_of
+from rewound.llm.chat import tokens_of
+from rewound.llm.chat_model import ChatModel
 from rewound.llm.english import verb_at, words_of
 from rewound.llm.extraction import Doubted, Drawn, ExtractionFailed, Said
 from rewound.llm.grounding import (
@@ -59,7 +60,7 @@ class ModelExtractor:
 
     chars_max = 20_000
 
-    def __init__(self, chat: Chat) -> None:
+    def __init__(self, chat: ChatModel) -> None:
         self._chat = chat
         self._prompt = prompt("extract.v1")
         self._rules = RulesExtractor()

@@ -7,7 +7,8 @@ from typing import Any
 
 from rewound.eventlog.enums import Outcome, Why
 from rewound.eventlog.instants import show_us
-from rewound.llm.chat import Chat, tokens_of
+from rewound.llm.chat import tokens_of
+from rewound.llm.chat_model import ChatModel
 from rewound.llm.judging import Claim, JudgeFailed, Opinion, Pair
 from rewound.llm.prompting import fenced, prompt
 from rewound.llm.replies import ChatFailed
@@ -26,7 +27,7 @@ _log = logging.getLogger(__name__)
 class ModelJudge:
     """Gives opinions on pairs by a chat model. Safe for any number of threads."""
 
-    def __init__(self, chat: Chat) -> None:
+    def __init__(self, chat: ChatModel) -> None:
         self._chat = chat
         self._prompt = prompt("judge.v1")
 

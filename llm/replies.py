@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from rewound.eventlog.enums import Why
+from rewound.llm.calling import ServerFailed, says_too_long
 
 Schema = Mapping[str, Any]
 """A JSON schema. Known are type, properties, required, items and enum; the rest is for servers."""
@@ -22,19 +23,8 @@ _STARTS_MAX = 200
 """Places in a chatty reply where an object is looked for."""
 
 
-class ChatFailed(Exception):
-    """A chat server gave no usable answer; the message says why and holds no text of a memory.
-
-    `smaller_may_help`: the same with less text may succeed. `too_long`: the server said so.
-    """
-
-    def __init__(
-        self, message: str, why: Why, *, smaller_may_help: bool = False, too_long: bool = False
-    ) -> None:
-        super().__init__(message)
-        self.why = why
-        self.smaller_may_help = smaller_may_help or too_long
-        self.too_long = too_long
+class ChatFailed(ServerFailed):
+    """A chat server gave no usable answer; the message says why and holds no text of a memory."""
 
 
 class Answer(NamedTuple):
@@ -43,6 +33,11 @@ class Answer(NamedTuple):
     content: str
     reasoning: str
     cut_off: bool
+
+    @property
+    def thought(self) -> bool:
+        """Whether the model thought before it answered."""
+        return bool(self.reasoning.strip() or _THOUGHTS.match(self.content))
 
 
 def read(body: bytes, schema: Schema) -> dict[str, Any]:
@@ -55,7 +50,7 @@ def read(body: bytes, schema: Schema) -> dict[str, Any]:
 
 def answer_in(body: bytes) -> Answer:
     """The model's words in the body of a chat completion. Raises ChatFailed."""
-    reply = _envelope(body)
+    reply = envelope(body)
     choices = reply.get("choices")
     if not isinstance(choices, list):
         raise ChatFailed("the reply has no list of choices", Why.MALFORMED)
@@ -75,7 +70,8 @@ def answer_in(body: bytes) -> Answer:
     return Answer(_text_of(message.get("content")), _text_of(reasoning), finish == "length")
 
 
-def _envelope(body: bytes) -> dict[str, Any]:
+def envelope(body: bytes) -> dict[str, Any]:
+    """The object that a reply is. Raises ChatFailed, too when it holds an error."""
     if not body.strip():
         raise ChatFailed("the reply is empty", Why.EMPTY_REPLY, smaller_may_help=True)
     if body.lstrip()[:1] == b"<":
@@ -93,25 +89,6 @@ def _envelope(body: bytes) -> dict[str, Any]:
             too_long=says_too_long(error),
         )
     return reply
-
-
-_TOO_LONG = re.compile(
-    r"context[ _](?:length|size|window)|maximum context|too long|too large to process"
-    r"|exceeds? the (?:available|maximum) (?:context|number of tokens)",
-    re.I,
-)
-
-
-def says_too_long(error: Any) -> bool:
-    """Whether the `error` of a reply says that the text does not fit the model's context."""
-    if isinstance(error, str):
-        return bool(_TOO_LONG.search(error[:1000]))
-    if not isinstance(error, dict):
-        return False
-    return any(
-        isinstance(value, str) and _TOO_LONG.search(value[:1000])
-        for value in (error.get("code"), error.get("type"), error.get("message"))
-    )
 
 
 def _text_of(content: Any) -> str:

@@ -32,7 +32,8 @@ class ChatServer:
     """`good` makes the answer from what the user's message says; `mode` spoils it.
 
     More modes: `html`, `slow` (until `go_on` is set), `away` (status 503), `key` (401), `broken`
-    (500), `error` (200). `context` is how many characters a message may have.
+    (500), `error` (200). `context` is how many characters a message may have, `refuses` a
+    field that it does not know.
     """
 
     def __init__(self) -> None:
@@ -43,6 +44,8 @@ class ChatServer:
         self.props: dict[str, Any] | None = None
         self.models: dict[str, Any] | None = None
         self.context: int | None = None
+        self.usage: dict[str, Any] = {}
+        self.refuses = ""
         self.forms = {"json_schema", "json_object", None}
         self.takes = {"max_tokens", "max_completion_tokens", "temperature"}
         self.begun = threading.Event()
@@ -96,13 +99,16 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         good = json.dumps(chat.good(asked["messages"][1]["content"]))
         content, reasoning, finish = MODES.get(chat.mode, MODES["ok"])(good)
         message = {"role": "assistant", "content": content, "reasoning_content": reasoning}
-        return self.out(200, {"choices": [{"finish_reason": finish, "message": message}]})
+        choices = [{"finish_reason": finish, "message": message}]
+        return self.out(200, {"choices": choices, "usage": chat.usage})
 
     def wrong(self, asked: dict[str, Any]) -> dict[str, Any] | None:
         chat = self.chat
         size = sum(len(message["content"]) for message in asked["messages"])
         if chat.context is not None and size > chat.context:
             return {"type": "exceed_context_size_error", "message": "too long"}
+        if chat.refuses and chat.refuses in asked:
+            return {"message": f"Unrecognized request argument supplied: {chat.refuses}"}
         for name in ("max_tokens", "max_completion_tokens", "temperature"):
             if name in asked and name not in chat.takes:
                 return {"param": name, "message": "unsupported"}

@@ -9,6 +9,7 @@ import pytest
 
 from rewound.eventlog.enums import Why
 from rewound.llm.chat import CONTEXT_TOKENS, Chat
+from rewound.llm.chat_model import Spent
 from rewound.llm.replies import ChatFailed
 from tests.integration.chatting import ChatServer, chatting
 
@@ -187,6 +188,65 @@ def test_without_a_name_the_first_model_is_asked(server: ChatServer) -> None:
     other = Chat(server.url)
     ask(other)
     assert "model" not in server.asked[1]
+
+
+LLAMA: dict[str, Any] = {"default_generation_settings": {"n_ctx": 8192}, "total_slots": 4}
+THINKER = LLAMA | {"chat_template": "{% if enable_thinking %}<think>{% endif %}"}
+
+
+@pytest.mark.parametrize(
+    ("props", "models", "field", "value"),
+    [
+        (THINKER, None, "chat_template_kwargs", {"enable_thinking": False}),
+        (LLAMA, None, "chat_template_kwargs", None),
+        (None, {"data": [{"id": "toy", "owned_by": "vllm"}]}, "chat_template_kwargs",
+         {"enable_thinking": False}),
+        (None, {"data": [{"id": "toy", "owned_by": "library"}]}, "reasoning_effort", "none"),
+        (None, {"data": [{"id": "toy", "owned_by": "openai"}]}, "reasoning_effort", None),
+    ],
+)  # fmt: skip
+def test_thinking_is_turned_off_where_the_server_allows_it(
+    server: ChatServer, props: Any, models: Any, field: str, value: Any
+) -> None:
+    server.props, server.models = props, models
+    ask(Chat(server.url, "toy"))
+    assert server.asked[0].get(field) == value
+    both = {"chat_template_kwargs", "reasoning_effort"} & server.asked[0].keys()
+    assert both == (set() if value is None else {field})
+
+
+def test_a_server_that_refuses_to_be_told_how_to_think(server: ChatServer) -> None:
+    server.models = {"data": [{"id": "toy", "owned_by": "vllm"}]}
+    server.refuses = "chat_template_kwargs"
+    chat = Chat(server.url, "toy")
+    assert ask(chat) == ask(chat) == {"facts": []}
+    assert [("chat_template_kwargs" in asked) for asked in server.asked] == [True, False, False]
+    assert server.asked[-1]["response_format"]["type"] == "json_schema"
+
+
+def test_a_model_that_thinks_all_the_same_gets_room_for_it(server: ChatServer) -> None:
+    server.props = LLAMA
+    chat = Chat(server.url, "toy")
+    server.mode = "budget"
+    assert fails(chat).why is Why.CUT_OFF
+    server.mode = "think"
+    assert ask(chat) == {"facts": []}
+    assert [asked["max_tokens"] for asked in server.asked] == [100, 100 + 4096]
+
+
+def test_how_many_calls_it_works_on_at_once(server: ChatServer) -> None:
+    assert Chat(server.url, "toy").slots() is None
+    server.props = LLAMA
+    assert Chat(server.url, "toy").slots() == 4
+
+
+def test_what_an_answer_took(server: ChatServer) -> None:
+    spent: list[Spent] = []
+    server.usage = {"prompt_tokens": 30, "completion_tokens": 4}
+    ask(Chat(server.url, "toy", spent=spent.append))
+    server.usage = {"prompt_tokens": "many"}
+    ask(Chat(server.url, "toy", spent=spent.append))
+    assert spent == [Spent(30, 4), Spent(0, 0)]
 
 
 def test_proxies_of_the_environment_are_not_used(

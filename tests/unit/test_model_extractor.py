@@ -34,7 +34,14 @@ class Scripted(Chat):
         self.systems: list[str] = []
         self._script = script
 
-    def answer(self, system: str, user: str, schema: Schema, max_tokens: int) -> dict[str, Any]:
+    def answer(
+        self,
+        system: str,
+        user: str,
+        schema: Schema,
+        max_tokens: int,
+        timeout_s: float | None = None,
+    ) -> dict[str, Any]:
         self.told.append(user)
         self.systems.append(system)
         made = self._script(user)

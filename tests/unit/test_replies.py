@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from rewound.eventlog.enums import Why
+from rewound.llm.calling import says_too_long
 from rewound.llm.prompting import fenced, prompt
-from rewound.llm.replies import Answer, ChatFailed, fits, object_in, read, says_too_long, settled
+from rewound.llm.replies import Answer, ChatFailed, fits, object_in, read, settled
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -1,0 +1,221 @@
+"""Calls to one model server over HTTP: within a time, of a bounded size, and never trusted.
+
+The server may run on this machine or elsewhere: whoever names it chooses. Nothing is taken from the
+environment (no proxy, no key), no redirect is followed, and the key stands in no message and no
+log.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from rewound.eventlog.enums import Why
+
+CONNECT_S = 10.0
+REPLY_BYTES_MAX = 1024 * 1024
+
+_AWAY = frozenset({408, 425, 429, 502, 503, 504, 529})
+"""Statuses of a server that may answer later: busy, loading, or behind a proxy that lost it."""
+
+
+class ServerFailed(Exception):
+    """A model server gave no usable answer; the message says why and holds no text of a memory.
+
+    `smaller_may_help`: the same with less text may succeed. `too_long`: the server said so.
+    """
+
+    def __init__(
+        self, message: str, why: Why, *, smaller_may_help: bool = False, too_long: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.why = why
+        self.smaller_may_help = smaller_may_help or too_long
+        self.too_long = too_long
+
+
+class Refused(Exception):
+    """A status that says the request was wrong, with what the server's error says."""
+
+    def __init__(self, status: int, error: Any) -> None:
+        super().__init__(status)
+        self.status = status
+        self.error = error
+
+    @property
+    def about(self) -> str | None:
+        """The parameter that the server names as wrong."""
+        found = self.error.get("param") if isinstance(self.error, dict) else None
+        return found if isinstance(found, str) else None
+
+    @property
+    def words(self) -> str:
+        """All that the error says, to look for signs in; never shown, for it may quote a text."""
+        if isinstance(self.error, dict):
+            said = (self.error.get(name) for name in ("code", "type", "message"))
+            return " ".join(each[:1000] for each in said if isinstance(each, str))
+        return self.error[:1000] if isinstance(self.error, str) else ""
+
+
+class Server:
+    """One server at one address. Safe for any number of threads.
+
+    `url` is where its API begins, as `http://127.0.0.1:8080` or `https://api.openai.com/v1`;
+    without a path `/v1` is meant. `noun` is what messages call it, `failed` what it raises.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        timeout_s: float,
+        *,
+        noun: str,
+        failed: type[ServerFailed] = ServerFailed,
+        reply_bytes_max: int = REPLY_BYTES_MAX,
+    ) -> None:
+        parts = urlsplit(url.rstrip("/"))
+        self.base = url.rstrip("/") + ("" if parts.path else "/v1")
+        self.root = self.base.removesuffix("/v1")
+        self.where = parts.netloc
+        self._noun = noun
+        self._failed = failed
+        self._timeout_s = timeout_s
+        self._reply_bytes_max = reply_bytes_max
+        self._closed = False
+        self._sockets: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        self._client = httpx.Client(
+            headers=headers,
+            # A connection a call: beside an answer it costs nothing, and none is left open.
+            limits=httpx.Limits(max_keepalive_connections=0),
+            trust_env=False,
+            follow_redirects=False,
+        )
+
+    def close(self) -> None:
+        """Give up: what is under way ends at once with a failure, and so does all that follows."""
+        self._closed = True
+        with self._lock:
+            sockets = list(self._sockets)
+            self._sockets.clear()
+        for each in sockets:
+            with suppress(OSError):  # Its other end was faster.
+                each.shutdown(socket.SHUT_RDWR)
+        self._client.close()
+
+    def post(self, url: str, asked: Any, timeout_s: float | None = None) -> bytes:
+        """The body of a reply with status 200. Raises Refused and the server's failure.
+
+        The call ends after `timeout_s`, by default the server's own; its connection is closed then,
+        from which a server sees that nobody waits.
+        """
+        return self._request("POST", url, asked, timeout_s)
+
+    def told(self, url: str, timeout_s: float | None = None) -> Any:
+        """The JSON that an address tells, None where there is no such address. Raises the server's
+        failure when it cannot be reached."""
+        try:
+            return json.loads(self._request("GET", url, None, timeout_s))
+        except (Refused, ValueError, RecursionError):
+            return None
+
+    def failure(self, what: str, why: Why, *, too_long: bool = False) -> ServerFailed:
+        """A failure of this server, to be raised: `what` follows its name."""
+        return self._failed(f"{self._noun} {self.where} {what}", why, too_long=too_long)
+
+    def _request(self, method: str, url: str, asked: Any, timeout_s: float | None) -> bytes:
+        allowed_s = self._timeout_s if timeout_s is None else min(timeout_s, self._timeout_s)
+        until = time.monotonic() + allowed_s
+        try:
+            with self._client.stream(
+                method,
+                url,
+                json=asked,
+                timeout=httpx.Timeout(allowed_s, connect=min(CONNECT_S, allowed_s)),
+                extensions={"trace": self._trace},
+            ) as response:
+                body = self._bounded(response, until)
+        except httpx.TimeoutException:
+            what = f"did not answer within {allowed_s:g} s"
+            raise self.failure(what, Why.UNREACHABLE) from None
+        except (httpx.HTTPError, httpx.InvalidURL, RuntimeError, OSError) as error:
+            # RuntimeError is what a client says that was closed in between.
+            if isinstance(error, RuntimeError) and not self._closed:
+                raise
+            what = "is not asked any more" if self._closed else "cannot be reached"
+            what = f"{what} ({type(error).__name__})"
+            raise self.failure(what, Why.UNREACHABLE) from None
+        if response.status_code in _AWAY:
+            what = f"is busy or not ready (status {response.status_code})"
+            raise self.failure(what, Why.UNREACHABLE)
+        if response.status_code != 200:
+            raise Refused(response.status_code, error_in(body))
+        return body
+
+    def _bounded(self, response: httpx.Response, until: float) -> bytes:
+        """The body. Raises the server's failure when there is more of it than any answer has, and
+        a timeout when it comes in drops: the client's own is for each of them."""
+        parts: list[bytes] = []
+        size = 0
+        for part in response.iter_bytes():
+            size += len(part)
+            if size > self._reply_bytes_max:
+                raise self._failed("the reply does not end", Why.MALFORMED, smaller_may_help=True)
+            if time.monotonic() > until:
+                raise httpx.ReadTimeout("the reply came too slowly")
+            parts.append(part)
+        return b"".join(parts)
+
+    def _trace(self, event: str, info: dict[str, Any]) -> None:
+        """Keep each connection's socket: shutting it down wakes a thread that waits for a reply."""
+        if not event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            return
+        found = info["return_value"].get_extra_info("socket")
+        with self._lock:
+            self._sockets = {each for each in self._sockets if each.fileno() >= 0}
+            self._sockets.add(found)
+        if self._closed:
+            with suppress(OSError):
+                found.shutdown(socket.SHUT_RDWR)
+
+
+# --- what servers say of errors
+
+
+def error_in(body: bytes) -> Any:
+    """The error that a reply tells, as OpenAI (an object) or others (a text) do."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return body[:1000].decode("utf-8", "replace")
+    if not isinstance(found, dict):
+        return None
+    return found.get("error") or found.get("detail") or found
+
+
+_TOO_LONG = re.compile(
+    r"context[ _](?:length|size|window)|maximum context|too long|too large to process"
+    r"|exceeds? the (?:available|maximum) (?:context|number of tokens)"
+    r"|must have less than \d+ tokens",
+    re.I,
+)
+
+
+def says_too_long(error: Any) -> bool:
+    """Whether the `error` of a reply says that the text does not fit the model's context."""
+    return bool(_TOO_LONG.search(Refused(0, error).words))
+
+
+def bearer(key: str | None) -> dict[str, str]:
+    """The header that most servers read a key from."""
+    return {"Authorization": f"Bearer {key}"} if key else {}

@@ -1,0 +1,57 @@
+"""What a chat model is to Rewound: a question with the form of its answer in, an object out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple, Protocol
+
+from rewound.llm.replies import Schema
+
+
+class Spent(NamedTuple):
+    """Tokens that one call took, as its server counts them; 0 where it does not."""
+
+    read: int = 0
+    written: int = 0
+
+
+class ChatModel(Protocol):
+    """One model of one server. Safe for any number of threads."""
+
+    @property
+    def model(self) -> str | None:
+        """The model that was named, if one was."""
+        ...
+
+    def answer(
+        self,
+        system: str,
+        user: str,
+        schema: Schema,
+        max_tokens: int,
+        timeout_s: float | None = None,
+    ) -> dict[str, Any]:
+        """One object of the form of `schema`, of at most `max_tokens`. Raises ChatFailed, after
+        `timeout_s` at the latest."""
+        ...
+
+    def context_tokens(self) -> int:
+        """How many tokens the model reads and writes in one call. Raises ChatFailed."""
+        ...
+
+    def close(self) -> None:
+        """Give up what is under way, from any thread."""
+        ...
+
+
+def spent_in(body: bytes) -> Spent:
+    """What the body of a good reply says that it took, in the words of OpenAI or Anthropic."""
+    try:
+        usage = json.loads(body)["usage"]
+        known = {name: count for name, count in usage.items() if type(count) is int and count >= 0}
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return Spent()
+    return Spent(
+        known.get("prompt_tokens") or known.get("input_tokens") or known.get("total_tokens") or 0,
+        known.get("completion_tokens") or known.get("output_tokens") or 0,
+    )
