@@ -50,6 +50,7 @@ PAGE_OF_ALL = 500
 @filter_options()
 @click.option("--include-superseded", is_flag=True, help="Show what no longer holds too.")
 @click.option("--explain", is_flag=True, help="Say of each hit why it stands where it does.")
+@click.option("--rerank/--no-rerank", default=None, help="Order the first hits anew, or not.")
 @moment_options
 @common_options
 @click.pass_context
@@ -67,6 +68,7 @@ def search_command(ctx: click.Context, /, query: str, limit: int | None, **given
         filters=filters_of(given),
         include_superseded=given["include_superseded"],
         explain=given["explain"],
+        rerank=given["rerank"],
         **moment(given),
     )
     emit(state, ask(state, request, Found))

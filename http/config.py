@@ -46,7 +46,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Tokens that `context` packs its answer into."""
     max_text_mb: Annotated[int, msgspec.Meta(ge=1, le=32)] = 8
     """Larger files are skipped by `ingest`, longer lines by `import` (in MiB)."""
-    embedder: Literal["minilm", "hashing", "none"] = "minilm"
+    embedder: Literal["minilm", "hashing", "server", "none"] = "minilm"
     """What gives texts their meaning, in the process that owns the store: `none` finds by words."""
     extractor: Literal["rules", "model", "none"] = "rules"
     """What draws facts from conversations and documents there: `model` asks the chat server."""
@@ -60,6 +60,38 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The key that the chat server wants."""
     chat_key_file: str | None = None
     """A file that holds this key."""
+    chat_api: Literal["openai", "anthropic"] = "openai"
+    """What the chat server speaks: the API of OpenAI, as most do, or that of Anthropic."""
+    embed_url: str | None = None
+    """Where the API of the embedding server begins, for `embedder = "server"`."""
+    embed_model: str | None = None
+    """The model that is asked there; tells its vectors from those of others."""
+    embed_key: str | None = None
+    """The key that the embedding server wants."""
+    embed_key_file: str | None = None
+    """A file that holds this key."""
+    embed_query_prefix: str | None = None
+    """Put before a question that the embedding server is sent, as it is."""
+    embed_document_prefix: str | None = None
+    """The same for a text that is to be found."""
+    reranker: Literal["words", "embedder", "server", "model", "none"] = "none"
+    """What orders the first hits of a search anew: `server` and `model` ask a server."""
+    rerank: Literal["asked", "always"] = "asked"
+    """Whether it does so for searches that ask for it, or for all that do not say no."""
+    rerank_depth: Annotated[int, msgspec.Meta(ge=1, le=100)] = 20
+    """How many of the first hits it orders."""
+    rerank_weight: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
+    """How much its score counts; the rest is the ranking's own."""
+    rerank_url: str | None = None
+    """Where the API of the rerank server begins, for `reranker = "server"`."""
+    rerank_model: str | None = None
+    """The model that is asked there."""
+    rerank_key: str | None = None
+    """The key that the rerank server wants."""
+    rerank_key_file: str | None = None
+    """A file that holds this key."""
+    rerank_scale: Literal["auto", "share", "logit"] = "auto"
+    """What the rerank server's scores are: shares from 0 to 1, logits, or as they look."""
     attributes: str | None = None
     """A JSON file of attributes that rules are to know besides their own."""
     ranker: str | None = None
@@ -85,20 +117,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def models_of(settings: Settings) -> "Models":
     """The models that a process works with while it owns the store. Raises BadSetting."""
     from rewound.memory import RewoundError
-    from rewound.memory.models import Models, key_of
+    from rewound.memory.model_servers import key_of
+    from rewound.memory.models import Models
 
+    given = {name: getattr(settings, name) for name in Models.__struct_fields__}
+    for name, value in given.items():
+        if name.endswith("_prefix"):
+            given[name] = value or ""  # its last space belongs to it
+        elif isinstance(value, str):
+            given[name] = value.strip() or None
     try:
-        return Models(
-            embedder=settings.embedder,
-            extractor=settings.extractor,
-            judge=settings.judge,
-            threads=settings.threads,
-            chat_url=(settings.chat_url or "").strip() or None,
-            chat_model=(settings.chat_model or "").strip() or None,
-            chat_key=key_of(settings.chat_key, settings.chat_key_file),
-            attributes=(settings.attributes or "").strip() or None,
-            ranker=(settings.ranker or "").strip() or None,
-        )
+        for role in ("chat", "embed", "rerank"):
+            file = getattr(settings, f"{role}_key_file")
+            given[f"{role}_key"] = key_of(given[f"{role}_key"], file, role.upper())
+        return Models(**given)
     except RewoundError as error:
         raise BadSetting(error.message, field=error.field or "models") from None
 

@@ -88,7 +88,9 @@ class Prober:
             return "idle"
         try:
             name = figures.info[0].name
-            found = self._desk.link.call(q.Search(container=name, query=_QUERY, limit=1))
+            found = self._desk.link.call(
+                q.Search(container=name, query=_QUERY, limit=1, rerank=False)
+            )
         except RewoundError as error:
             if error.code == "not_found":
                 return "idle"  # the container has gone since

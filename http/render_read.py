@@ -33,6 +33,7 @@ from rewound.memory.replies import (
     Hit,
     Packed,
     Page,
+    Reranking,
     Shown,
     Told,
     Versions,
@@ -54,7 +55,19 @@ def found(sheet: Sheet, reply: Found) -> None:
     sheet.line(joined([where, moment_line(reply.moment), filters_line(reply.filters)]))
     if reply.ranking is not None:
         ranking(sheet, reply.ranking)
+    if reply.reranking is not None:
+        sheet.line(_reranking(reply.reranking))
     sheet.notes(reply.notes)
+
+
+def _reranking(told: Reranking) -> Text:
+    took = [f"{told.ms:,.0f} ms"]
+    if told.calls:
+        took.append(words.counted(told.calls, "call"))
+    if told.tokens:
+        took.append(words.counted(told.tokens, "token"))
+    what = f"the first {told.hits} ordered anew by {words.one_line(told.reranker)}"
+    return joined([what, *took])
 
 
 def _hit(hit: Hit) -> Text:
@@ -64,6 +77,11 @@ def _hit(hit: Hit) -> Text:
     about += [f"score {hit.score:.2f}", tags_text(hit.tags)]
     if hit.importance is not None:
         about.append(f"importance {importance_text(hit.importance)}")
+    if hit.reranked is not None:
+        about.append(
+            f"was {hit.reranked.before}, likely {hit.reranked.probability:.2f}, "
+            f"reranked {hit.reranked.score:.2f}"
+        )
     if hit.also:
         about.append(f"also {' '.join(hit.also)}")
     sources = [Text(source_line(source), style="dim") for source in hit.sources]

@@ -64,7 +64,8 @@ class AddMemories(Form, frozen=True, kw_only=True, rename="camel"):
 
 
 class SearchMemories(Form, frozen=True, kw_only=True, rename="camel"):
-    """POST /v4/search. `rerank` and `rewriteQuery` are taken, and change nothing."""
+    """POST /v4/search. `rerank` counts where a reranker is set; `rewriteQuery` is taken and
+    changes nothing."""
 
     q: str
     container_tag: str | None = None
@@ -224,6 +225,7 @@ def _found(desk: Desk, sent: SearchMemories) -> Matches:
         limit=sent.limit,
         filters=q.Filters(what=_WHAT[sent.search_mode], where=conditions(sent.filters)),
         include_forgotten=sent.include.forgotten_memories,
+        rerank=sent.rerank,
     )
     try:
         found = desk.link.call(asked)

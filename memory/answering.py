@@ -21,9 +21,10 @@ from rewound.eventlog.log import Reader
 from rewound.memory import requests as q
 from rewound.memory.deciding import container_named, no_container
 from rewound.memory.meaning import NOT_ASKED, Meaning
-from rewound.memory.replies import Reply
+from rewound.memory.replies import Found, Reply
 
 if TYPE_CHECKING:
+    from rewound.memory.reranking import Reranks
     from rewound.projections.vectors import Query
     from rewound.projections.views import ViewReader
 
@@ -118,6 +119,9 @@ class Store(Protocol):
     def meaning(self) -> Meaning: ...
 
     @property
+    def reranks(self) -> Reranks: ...
+
+    @property
     def readonly_reason(self) -> str | None: ...
 
     def reading(self, timeout_s: float) -> AbstractContextManager[ViewReader]:
@@ -134,8 +138,18 @@ class Store(Protocol):
 
 
 def answered(store: Store, request: q.Read, timeout_s: float) -> Reply:
-    """The reply to a question. Raises RewoundError; StoreBusy when the views are behind what is
-    acknowledged, or behind `at_least`, for longer than `timeout_s`."""
+    """The reply to a question, its hits ordered anew where that is wanted. Raises RewoundError;
+    StoreBusy when the views are behind what is acknowledged, or behind `at_least`, for longer than
+    `timeout_s`."""
+    until = time.monotonic() + timeout_s
+    reply = _read(store, store.reranks.widened(request), timeout_s)
+    if isinstance(request, q.Search) and isinstance(reply, Found):
+        # after the snapshot is closed: a model may take seconds
+        return store.reranks.reordered(request, reply, max(0.0, until - time.monotonic()))
+    return reply
+
+
+def _read(store: Store, request: q.Read, timeout_s: float) -> Reply:
     answerer = load().get(type(request))
     if answerer is None:
         raise RewoundError(f"{type(request).__name__} is not answered by anything yet")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from rewound.eventlog.envelope import WORKER
 from rewound.eventlog.errors import RewoundError
 from rewound.eventlog.ids import ContainerId, Kind, Ref
-from rewound.llm.embedding import EmbeddingFailed
+from rewound.llm.embedding import EmbeddingFailed, Served
 from rewound.memory.deciding import Memoise
 from rewound.projections.memos import Memo, decode_memo, memo_key, text_digest
 from rewound.projections.vectors import quantise
@@ -56,6 +56,12 @@ class EmbeddingDuty:
         self._after: ContainerId | None = None
         """The container served last: the others come first."""
 
+    def close(self) -> None:
+        """Give up what is under way with a server; called from any thread."""
+        embedder = self._engine.meaning.embedder
+        if isinstance(embedder, Served):
+            embedder.close()
+
     def step(self) -> float | None:
         """Embed one batch of one container. 0: more at once; seconds to wait; None: none waits."""
         engine = self._engine
@@ -72,6 +78,7 @@ class EmbeddingDuty:
             if container is None:
                 self._waited_since = None
                 return None
+            meaning.look(views, container)
             texts = _waiting(views, container, BATCH if quiet else BUSY_BATCH)
         if meaning.trouble is not None:
             return _RETRY_S

@@ -32,6 +32,7 @@ from rewound.memory.inputs import merged, sift
 from rewound.memory.meaning import NOT_ASKED, Meaning, changed_model
 from rewound.memory.onlookers import Onlookers
 from rewound.memory.replies import Reply
+from rewound.memory.reranking import Reranks
 from rewound.memory.writer import GroupWriter, Job, Task
 from rewound.projections.catalog import WORDS
 from rewound.projections.tokens import clear_cache
@@ -108,6 +109,8 @@ class Engine:
         """What works through what is pending, where there is such a thing."""
         self.models: Models | None = None
         """What to go over the past again with."""
+        self.reranks = Reranks()
+        """What orders the hits of a search anew, where something does."""
         self.judge: str | None = None
         """What compares facts with those before them, where something does."""
         self.onlookers = Onlookers()
@@ -344,6 +347,7 @@ class Engine:
                 self._idle.wait_for(lambda: self._closed)
                 return
             self._closing = True
+        self.reranks.close()
         try:
             self._writer.stop()
         finally:

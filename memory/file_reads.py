@@ -22,6 +22,7 @@ from rewound.memory.meaning import Meaning
 from rewound.memory.models import Models
 from rewound.memory.place import Layout
 from rewound.memory.replies import Reply
+from rewound.memory.reranking import Reranks
 from rewound.projections.tokens import clear_cache
 from rewound.projections.views import Views
 
@@ -40,9 +41,12 @@ class FileReads:
     To be opened only by who looks on (`onlookers.py`), and closed before it stops doing so.
     """
 
-    def __init__(self, layout: Layout, *, clock: Clock, models: Models, meaning: Meaning) -> None:
+    def __init__(
+        self, layout: Layout, *, clock: Clock, models: Models, meaning: Meaning, reranks: Reranks
+    ) -> None:
         """Raises NotFound where there is no store, StoreBusy."""
         self.meaning = meaning
+        self.reranks = reranks
         self.readonly_reason: str | None = None  # only `Stats` tells it
         self._clock = clock
         with ExitStack() as opened:
@@ -87,6 +91,7 @@ class FileReads:
         """Let go of files that were replaced, then of all that was read of them before."""
         self._log.environment.follow()
         self._views.follow()
+        self._views.forget_labels()
         self.meaning.forget()
         clear_cache()
 

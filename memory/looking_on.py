@@ -24,6 +24,7 @@ from rewound.memory.link import WAIT_S, Link
 from rewound.memory.meaning import Meaning
 from rewound.memory.models import NO_MODELS, Models
 from rewound.memory.replies import Reply
+from rewound.memory.reranking import Reranks
 
 _AGAIN_S = 0.2
 """So long after nobody let us look on we ask again."""
@@ -52,6 +53,7 @@ class LookingOn:
         self._wait_s = wait_s
         self._link = Link(data, clock=self._clock, models=NO_MODELS, wait_s=wait_s, may_own=False)
         self._meaning = Meaning(models.make_embedder())
+        self._reranks = Reranks.of(models, self._meaning.embedder)
         self._guard = threading.Lock()
         self._files: _Files | None = None
         self._again_at = 0.0
@@ -83,6 +85,7 @@ class LookingOn:
         with self._guard:
             self._closed = True
             files = self._files
+        self._reranks.close()
         self._link.close()
         if files is not None:
             files.leave()
@@ -116,8 +119,9 @@ class LookingOn:
             return None
         try:
             reads = FileReads(
-                self._link.layout, clock=self._clock, models=self._models, meaning=self._meaning
-            )
+                self._link.layout, clock=self._clock, models=self._models,
+                meaning=self._meaning, reranks=self._reranks,
+            )  # fmt: skip
         except Exception as error:  # whatever it is, the owner can be asked
             _log.warning("the files cannot be read here for now: %s", error)
             connection.close()

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rewound.llm.embedding import Embedder, EmbeddingFailed, Vectors, checked
+from rewound.llm.embedding import Embedder, EmbeddingFailed, Vectors, checked, query_vectors
 from rewound.memory import requests as q
 from rewound.memory.deciding import Likeness
 
@@ -63,6 +63,7 @@ class Meaning:
         self._guard = threading.Lock()
         self._failed: str | None = None
         self._again_at = 0.0
+        self._width: int | None = None
 
     @property
     def model(self) -> str:
@@ -89,7 +90,7 @@ class Meaning:
         from rewound.projections.vectors import query_of
 
         try:
-            vector = self.embed([query[:QUERY_CHARS_MAX]])[0]
+            vector = self.embed([query[:QUERY_CHARS_MAX]], asked=True)[0]
         except EmbeddingFailed as error:
             self.failed(error)
             return None
@@ -112,6 +113,7 @@ class Meaning:
         embeddings = views.index.embeddings
         if not self.model or embeddings.model != self.model:
             return False
+        self.look(views, container)
         return embeddings.store.head(views.txn, container)[0] > 0
 
     def asked(self, request: q.Request) -> Meant:
@@ -142,14 +144,29 @@ class Meaning:
 
     # --- making vectors
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Unit vectors of the texts. Raises EmbeddingFailed, whatever the embedder raises or gives.
+    def look(self, views: ViewReader, container: ContainerId) -> None:
+        """See of how many dimensions the vectors here are, which are this embedder's."""
+        slots, dimensions = views.index.embeddings.store.head(views.txn, container)
+        if slots:
+            self._width = dimensions
+
+    def embed(self, texts: Sequence[str], *, asked: bool = False) -> Vectors:
+        """Unit vectors of the texts, or of questions that were `asked`. Raises EmbeddingFailed,
+        whatever the embedder raises or gives.
 
         There must be one.
         """
         assert self.embedder is not None
         try:
-            return checked(self.embedder.embed(texts), len(texts), self.embedder.dimensions)
+            made = query_vectors(self.embedder, texts) if asked else self.embedder.embed(texts)
+            dimensions = self.embedder.dimensions
+            if self._width is not None and dimensions != self._width:
+                raise EmbeddingFailed(
+                    f"{self.embedder.name} gives vectors of {dimensions} dimensions, and those "
+                    f"kept under its name have {self._width}: another model runs there; give it "
+                    "a name of its own"
+                )
+            return checked(made, len(texts), dimensions)
         except EmbeddingFailed:
             raise
         except Exception as error:  # a model may fail in any way: its texts are found by words

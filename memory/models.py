@@ -6,26 +6,32 @@ They are made when the first job wants one. Opening a store loads none of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
-from urllib.parse import urlsplit
 
 import msgspec
 
 from rewound.eventlog.errors import InvalidInput
+from rewound.memory.model_servers import check_key, check_named, check_url, cut, key_from
 
 if TYPE_CHECKING:
     from rewound.llm.attribute_table import Row
-    from rewound.llm.chat import Chat
+    from rewound.llm.chat_model import ChatModel, Spent
     from rewound.llm.embedding import Embedder
     from rewound.llm.extraction import Extractor
     from rewound.llm.judging import Judge
+    from rewound.llm.reranking import Reranker
     from rewound.projections.ranker import Ranker
 
-EmbedderName = Literal["minilm", "hashing", "none"]
+EmbedderName = Literal["minilm", "hashing", "server", "none"]
 ExtractorName = Literal["rules", "model", "none"]
 JudgeName = Literal["rules", "model", "none"]
+RerankerName = Literal["words", "embedder", "server", "model", "none"]
+RerankWhen = Literal["asked", "always"]
+RerankScale = Literal["auto", "share", "logit"]
+ChatApi = Literal["openai", "anthropic"]
+RERANK_DEPTH_MAX = 100
 THREADS_MAX = 256
 CHAT_TIMEOUT_S = 300.0
 """For one answer: a small machine writes some ten words a second."""
@@ -34,9 +40,14 @@ CHAT_TIMEOUT_S = 300.0
 class Models(msgspec.Struct, frozen=True, kw_only=True):
     """`threads` is how many one model may use at once; 0 leaves that to the model.
 
-    `chat_url` is where the OpenAI-compatible API of a chat server begins; without a path `/v1` is
-    meant. Without `chat_model` its first model is asked. Raises InvalidInput for an address that is
+    An address is where the API of a server begins; without a path `/v1` is meant. `chat_api` is
+    what the chat server speaks. Without `chat_model` its first model is asked; `embed_model` tells
+    the vectors of one model from those of another, so that it must be named. The prefixes are put
+    before what the embedding server is sent, as it is. Raises InvalidInput for an address that is
     none, a key that no header can hold, and for a model without an address.
+
+    The first `rerank_depth` hits of a search that wants it are ordered anew by the reranker, whose
+    score counts `rerank_weight` against 1 less that of the ranking's own.
     """
 
     embedder: EmbedderName = "minilm"
@@ -46,60 +57,107 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
     chat_url: str | None = None
     chat_model: str | None = None
     chat_key: str | None = None
+    chat_api: ChatApi = "openai"
+    embed_url: str | None = None
+    embed_model: str | None = None
+    embed_key: str | None = None
+    embed_query_prefix: str = ""
+    embed_document_prefix: str = ""
+    reranker: RerankerName = "none"
+    rerank: RerankWhen = "asked"
+    rerank_depth: int = 20
+    rerank_weight: float = 0.5
+    rerank_url: str | None = None
+    rerank_model: str | None = None
+    rerank_key: str | None = None
+    rerank_scale: RerankScale = "auto"
     attributes: str | None = None
     """A JSON file of attributes that rules are to know besides their own."""
     ranker: str | None = None
     """A JSON file of weights that order the hits of a search in place of those that are shipped."""
 
     def __post_init__(self) -> None:
-        if self.chat_url is not None:
-            _check_url(self.chat_url)
-        for name, value in (("extractor", self.extractor), ("judge", self.judge)):
-            if value == "model" and self.chat_url is None:
-                raise InvalidInput(
-                    f"{name} is model, but no chat server is named: set REWOUND_CHAT_URL to the "
-                    "address of one, such as http://127.0.0.1:8080",
-                    field="REWOUND_CHAT_URL",
-                )
-        if self.chat_key is not None:
-            _check_key(self.chat_key)
+        for role in ("CHAT", "EMBED", "RERANK"):
+            if (url := getattr(self, f"{role.lower()}_url")) is not None:
+                check_url(url, role)
+            if (key := getattr(self, f"{role.lower()}_key")) is not None:
+                check_key(key, role)
+        for name in ("extractor", "judge", "reranker"):
+            if getattr(self, name) == "model":
+                check_named(f"{name} is model", self.chat_url, "CHAT")
+        if self.reranker == "server":
+            check_named("reranker is server", self.rerank_url, "RERANK")
+        if self.reranker == "embedder" and self.embedder == "none":
+            raise InvalidInput(
+                "reranker is embedder, but embedder is none: set one of them to another",
+                field="REWOUND_RERANKER",
+            )
+        if self.embedder == "server":
+            check_named("embedder is server", self.embed_url, "EMBED")
+        self._check_model_names()
+        if not 1 <= self.rerank_depth <= RERANK_DEPTH_MAX:
+            raise InvalidInput(
+                f"REWOUND_RERANK_DEPTH is {self.rerank_depth}: use a whole number from 1 to "
+                f"{RERANK_DEPTH_MAX}",
+                field="REWOUND_RERANK_DEPTH",
+            )
+        if not 0 <= self.rerank_weight <= 1:
+            raise InvalidInput(
+                f"REWOUND_RERANK_WEIGHT is {self.rerank_weight}: use a number from 0 to 1",
+                field="REWOUND_RERANK_WEIGHT",
+            )
         self.rows()
         self.make_ranker()
 
+    def _check_model_names(self) -> None:
+        if self.embedder == "server" and self.embed_model is None:
+            raise InvalidInput(
+                "embedder is server, but its model is not named: set REWOUND_EMBED_MODEL, since "
+                "vectors of different models are told apart by that",
+                field="REWOUND_EMBED_MODEL",
+            )
+        if self.chat_api == "anthropic" and self.chat_url and self.chat_model is None:
+            raise InvalidInput(
+                "REWOUND_CHAT_API is anthropic, but no model is named: set REWOUND_CHAT_MODEL",
+                field="REWOUND_CHAT_MODEL",
+            )
+
     def __repr__(self) -> str:
         shown = (
-            f"{name}={'…' if name == 'chat_key' and value else repr(value)}"
+            f"{name}={'…' if name.endswith('_key') and value else repr(value)}"
             for name, value in msgspec.structs.asdict(self).items()
         )
         return f"{type(self).__name__}({', '.join(shown)})"
 
     @staticmethod
     def from_environment(env: Mapping[str, str]) -> Models:
-        """By REWOUND_EMBEDDER, REWOUND_EXTRACTOR, REWOUND_JUDGE, REWOUND_THREADS,
-        REWOUND_ATTRIBUTES, REWOUND_RANKER, REWOUND_CHAT_URL, REWOUND_CHAT_MODEL, and
-        REWOUND_CHAT_KEY or the file that REWOUND_CHAT_KEY_FILE names; an empty one is not set.
+        """Each field by REWOUND_ and its name in capitals; a key also by the file that the variable
+        of that name with _FILE names; an empty one is not set.
 
         Raises InvalidInput naming the variable.
         """
         given: dict[str, Any] = {}
-        choices = (("embedder", EmbedderName), ("extractor", ExtractorName), ("judge", JudgeName))
-        for name, known in choices:
+        for name, known in _CHOICES.items():
             variable = f"REWOUND_{name.upper()}"
             if value := env.get(variable, "").strip():
                 if value not in get_args(known):
                     right = ", ".join(get_args(known))
                     raise InvalidInput(
-                        f"{variable} is {_cut(value)!r}: use one of {right}", field=variable
+                        f"{variable} is {cut(value)!r}: use one of {right}", field=variable
                     )
                 given[name] = value
         if value := env.get("REWOUND_THREADS", "").strip():
             given["threads"] = _threads(value)
-        for name in ("chat_url", "chat_model", "attributes", "ranker"):
+        for name, number in (("rerank_depth", int), ("rerank_weight", float)):
+            if value := env.get(f"REWOUND_{name.upper()}", "").strip():
+                given[name] = _number(value, f"REWOUND_{name.upper()}", number)
+        for name in _TEXTS:
             if value := env.get(f"REWOUND_{name.upper()}", "").strip():
                 given[name] = value
-        given["chat_key"] = key_of(
-            env.get("REWOUND_CHAT_KEY"), env.get("REWOUND_CHAT_KEY_FILE", "").strip()
-        )
+        for name in ("embed_query_prefix", "embed_document_prefix"):
+            given[name] = env.get(f"REWOUND_{name.upper()}", "")  # its last space belongs to it
+        for role in ("CHAT", "EMBED", "RERANK"):
+            given[f"{role.lower()}_key"] = key_from(env, role)
         return Models(**given)
 
     def rows(self) -> tuple[Row, ...]:
@@ -145,11 +203,42 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
 
         return ModelJudge(self._chat())
 
-    def _chat(self) -> Chat:
+    def _chat(self, spent: Callable[[Spent], None] | None = None) -> ChatModel:
+        assert self.chat_url is not None, "checked when it was made"
+        if self.chat_api == "anthropic":
+            from rewound.llm.anthropic import Anthropic
+
+            assert self.chat_model is not None, "checked when it was made"
+            return Anthropic(
+                self.chat_url, self.chat_model, self.chat_key, CHAT_TIMEOUT_S, spent=spent
+            )
         from rewound.llm.chat import Chat
 
-        assert self.chat_url is not None, "checked when it was made"
-        return Chat(self.chat_url, self.chat_model, self.chat_key, CHAT_TIMEOUT_S)
+        return Chat(self.chat_url, self.chat_model, self.chat_key, CHAT_TIMEOUT_S, spent=spent)
+
+    def make_reranker(self, embedder: Embedder | None) -> Reranker | None:
+        """A new one; None where hits stay in the order of the ranking. `embedder` is the store's
+        own."""
+        if self.reranker == "words":
+            from rewound.llm.plain_rerankers import WordsReranker
+
+            return WordsReranker()
+        if self.reranker == "embedder" and embedder is not None:
+            from rewound.llm.plain_rerankers import EmbedderReranker
+
+            return EmbedderReranker(embedder)
+        if self.reranker == "server":
+            from rewound.llm.rerank_server import RerankServer
+
+            assert self.rerank_url is not None, "checked when it was made"
+            return RerankServer(
+                self.rerank_url, self.rerank_model, self.rerank_key, scale=self.rerank_scale
+            )
+        if self.reranker == "model":
+            from rewound.llm.model_reranker import ModelReranker
+
+            return ModelReranker(self._chat)
+        return None
 
     def make_embedder(self) -> Embedder | None:
         """A new one; None where there is to be none. Its model is loaded by its first use."""
@@ -161,32 +250,36 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
             from rewound.llm.hashing import HashingEmbedder
 
             return HashingEmbedder()
+        if self.embedder == "server":
+            from rewound.llm.embedding_server import EmbeddingServer
+
+            assert self.embed_url is not None and self.embed_model is not None, "checked"
+            return EmbeddingServer(
+                self.embed_url,
+                self.embed_model,
+                self.embed_key,
+                query_prefix=self.embed_query_prefix,
+                document_prefix=self.embed_document_prefix,
+            )
         return None
 
+
+_CHOICES = {
+    "embedder": EmbedderName,
+    "extractor": ExtractorName,
+    "judge": JudgeName,
+    "reranker": RerankerName,
+    "rerank": RerankWhen,
+    "rerank_scale": RerankScale,
+    "chat_api": ChatApi,
+}
+_TEXTS = (
+    "chat_url", "chat_model", "embed_url", "embed_model", "rerank_url", "rerank_model",
+    "attributes", "ranker",
+)  # fmt: skip
 
 NO_MODELS = Models(embedder="none", extractor="none", judge="none")
 """Texts are kept and found by their words; facts and vectors are made once a store has models."""
-
-
-def key_of(key: str | None, file: str | None) -> str | None:
-    """The key as it was given, else what stands in the file; a blank one counts as none.
-
-    Raises InvalidInput when the file cannot be read.
-    """
-    if key and key.strip():
-        return key.strip()
-    if not file:
-        return None
-    try:
-        return Path(file).expanduser().read_text(encoding="utf-8").strip() or None
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-    except UnicodeDecodeError:
-        reason = "it is no text"
-    raise InvalidInput(
-        f"REWOUND_CHAT_KEY_FILE names {_cut(file)!r}, which cannot be read: {reason}",
-        field="REWOUND_CHAT_KEY_FILE",
-    )
 
 
 def _content(path: str, setting: str) -> bytes:
@@ -199,46 +292,18 @@ def _content(path: str, setting: str) -> bytes:
         ) from None
 
 
-def _check_url(url: str) -> None:
-    wrong = InvalidInput(
-        f"REWOUND_CHAT_URL is {_cut(url)!r}: use an address such as http://127.0.0.1:8080 or "
-        "https://api.openai.com/v1",
-        field="REWOUND_CHAT_URL",
-    )
-    try:
-        parts = urlsplit(url)
-        there = bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is none, a bracket too many
-        raise wrong from None
-    if parts.username is not None or parts.password is not None:
-        raise InvalidInput(
-            "REWOUND_CHAT_URL holds a user or a password: put the key into REWOUND_CHAT_KEY",
-            field="REWOUND_CHAT_URL",
-        )
-    if not there or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
-        raise wrong
-    if not url.isprintable() or " " in url:
-        raise wrong
-
-
-def _check_key(key: str) -> None:
-    if not key.isascii() or not key.isprintable():
-        raise InvalidInput(
-            "REWOUND_CHAT_KEY holds characters that a key cannot have: letters, digits and signs "
-            "of ASCII only, in one line",
-            field="REWOUND_CHAT_KEY",
-        )
-
-
 def _threads(value: str) -> int:
     if not value.isascii() or not value.isdigit() or len(value) > 9 or int(value) > THREADS_MAX:
         raise InvalidInput(
-            f"REWOUND_THREADS is {_cut(value)!r}: use a whole number from 0 (the model decides) "
+            f"REWOUND_THREADS is {cut(value)!r}: use a whole number from 0 (the model decides) "
             f"to {THREADS_MAX}",
             field="REWOUND_THREADS",
         )
     return int(value)
 
 
-def _cut(value: str) -> str:
-    return value if len(value) <= 40 else value[:37] + "…"
+def _number(value: str, setting: str, kind: type[int] | type[float]) -> float:
+    try:
+        return kind(value[:40])
+    except ValueError:
+        raise InvalidInput(f"{setting} is {cut(value)!r}: use a number", field=setting) from None

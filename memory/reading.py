@@ -92,6 +92,7 @@ class Reading:
         threshold: float = 0.0,
         include_superseded: bool = False,
         explain: bool = False,
+        rerank: bool | None = None,
         **which: Unpack[Which],
     ) -> r.Found:
         """The hits that fit a question best, with their sources: facts, passages, messages.
@@ -102,7 +103,8 @@ class Reading:
         Only what holds now is found, unless `include_superseded`. Conditions (see `Which`) are met
         before anything is ranked, so there are `limit` hits whenever that many qualify. A hit's
         score is how likely it answers, 0 to 1; with a `threshold` the less likely are left out.
-        With `explain` each hit says why it stands where it does (`hit.explanation`).
+        With `explain` each hit says why it stands where it does (`hit.explanation`). With `rerank`
+        the first ones are ordered anew by the reranker that is set (`hit.reranked`).
         """
         more = {
             "query": query,
@@ -110,6 +112,7 @@ class Reading:
             "threshold": threshold,
             "include_superseded": include_superseded,
             "explain": explain,
+            "rerank": rerank,
         }
         return self._asked(q.Search, r.Found, more, which)
 

@@ -1,7 +1,8 @@
 """What a store answers: one struct for each kind of reply. Their JSON is the `--json` of the CLI.
 
 Times are RFC 3339 in UTC with microseconds, or as exact as they were said. No reply holds elapsed
-times or anything else that differs between two askings of the same thing.
+times or anything else that differs between two askings of the same thing, but for what a reranker
+took and gave.
 """
 
 from typing import Any, Literal
@@ -42,6 +43,8 @@ from rewound.memory.reply_parts import Reply as Reply
 from rewound.memory.reply_parts import Source as Source
 from rewound.memory.reply_parts import Standing as Standing
 from rewound.memory.reply_parts import View as View
+from rewound.memory.reranked_replies import Reranked as Reranked
+from rewound.memory.reranked_replies import Reranking as Reranking
 
 # --- writing
 
@@ -139,7 +142,8 @@ class Asked(Part, frozen=True, kw_only=True, omit_defaults=True):
 class Hit(Part, frozen=True, kw_only=True, omit_defaults=True):
     """`signals` tell what made it near (`words`, `meaning`, both again for the message before it)
     and what lifted it (`recency`, `importance`). `also` holds ids of near-duplicates that this hit
-    stands for. `explanation` is there when it was asked for."""
+    stands for. `explanation` is there when it was asked for, `reranked` when a reranker placed it.
+    """
 
     id: str
     kind: str
@@ -156,6 +160,7 @@ class Hit(Part, frozen=True, kw_only=True, omit_defaults=True):
     also: tuple[str, ...] = ()
     answers: Asked | None = None
     explanation: Explanation | None = None
+    reranked: Reranked | None = None
 
 
 class Found(Reply, frozen=True, kw_only=True):
@@ -168,6 +173,8 @@ class Found(Reply, frozen=True, kw_only=True):
     """How many of what could be found have no vector yet: by words they are."""
     ranking: Ranking | None = None
     """What the explanations of the hits have in common, when they were asked for."""
+    reranking: Reranking | None = None
+    """What ordered the first hits anew, and what it took."""
     notes: tuple[str, ...] = ()
 
 

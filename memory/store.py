@@ -22,6 +22,7 @@ from rewound.memory.extracting import Extracting
 from rewound.memory.judging import Judging
 from rewound.memory.models import NO_MODELS, Models
 from rewound.memory.place import Layout
+from rewound.memory.reranking import Reranks
 from rewound.memory.workers import Duty, Workers
 from rewound.projections.ranker import Ranker
 from rewound.projections.views import Views
@@ -82,6 +83,7 @@ def _workers(engine: Engine, layout: Layout, models: Models) -> Workers:
     """What works through what is pending, with the models that are set."""
     duties: list[Duty] = []
     engine.models = models
+    engine.reranks = Reranks.of(models, engine.meaning.embedder)
     if models.extractor != "none":
         engine.extractor = models.extractor
         duties.append(Extracting(engine, models.make_extractor))

@@ -18,7 +18,7 @@ from rewound.http.accounts import Configuration, Imported, Ingested, Owning
 from rewound.http.cli import COMMANDS, main
 from rewound.http.cli_base import COMMON
 from rewound.http.cli_errors import EXITS
-from rewound.http.config import Settings, load
+from rewound.http.config import Settings, load, models_of
 from rewound.llm.attribute_table import parse
 from rewound.memory import replies as r
 from rewound.memory.evaluating import Evaluated
@@ -239,7 +239,7 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def test_the_example_of_a_settings_file_can_be_read(tmp_path: Path) -> None:
-    first, chat = blocks(CONFIGURATION, "toml")
+    first, chat, embed, rerank = blocks(CONFIGURATION, "toml")
     file = tmp_path / "config.toml"
     file.write_text(first)
     environment = {"HOME": "/home/nina", "REWOUND_CONFIG": str(file)}
@@ -248,6 +248,19 @@ def test_the_example_of_a_settings_file_can_be_read(tmp_path: Path) -> None:
     file.write_text(chat)
     settings = load({}, environment).settings
     assert (settings.extractor, settings.chat_url) == ("model", "http://127.0.0.1:8080")
+    file.write_text(embed + rerank)
+    models = models_of(load({}, environment).settings)
+    assert (models.embedder, models.reranker, models.rerank) == ("server", "server", "always")
+    assert models.embed_query_prefix == "task: search result | query: "
+
+
+def test_the_examples_for_model_servers_can_be_read(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    page = (DOCS.parent / "deploy" / "models.md").read_text(encoding="utf-8")
+    file.write_text("".join(blocks(page, "toml")))
+    models = models_of(load({}, {"HOME": "/home/nina", "REWOUND_CONFIG": str(file)}).settings)
+    named = (models.embedder, models.reranker, models.extractor, models.judge)
+    assert named == ("server", "server", "model", "model")
 
 
 def test_the_example_of_own_attributes_can_be_read() -> None:

@@ -57,6 +57,20 @@ def test_hits_tell_source_date_and_standing() -> None:
     assert shown(nothing).splitlines()[0] == "nothing found in default"
 
 
+def test_a_search_tells_what_its_reranker_did() -> None:
+    found = SAMPLES["Found"]
+    assert isinstance(found, r.Found)
+    first = msgspec.structs.replace(
+        found.hits[0], reranked=r.Reranked(before=4, probability=0.25, score=0.875)
+    )
+    cost = r.Reranking(
+        reranker="server/1 toy", hits=20, weight=0.5, ms=1234.5, calls=1, tokens=3210
+    )
+    lines = shown(msgspec.structs.replace(found, hits=(first,), reranking=cost)).splitlines()
+    assert lines[1].endswith("score 1.25 · #work · was 4, likely 0.25, reranked 0.88")
+    assert "the first 20 ordered anew by server/1 toy · 1,234 ms · 1 call · 3,210 tokens" in lines
+
+
 def test_what_no_longer_holds_is_struck() -> None:
     coloured = shown(SAMPLES["Page"], TERMINAL)
     assert "\x1b[2;9mNina works at Harbor Foods." in coloured

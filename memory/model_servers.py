@@ -1,0 +1,95 @@
+"""Addresses and keys of model servers, as settings name them; refused when they cannot be used.
+
+No message here holds a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from rewound.eventlog.errors import InvalidInput
+
+EXAMPLES = {
+    "CHAT": "http://127.0.0.1:8080 or https://api.openai.com/v1",
+    "EMBED": "http://127.0.0.1:8080 or https://api.openai.com/v1",
+    "RERANK": "http://127.0.0.1:8081 or https://api.cohere.com/v2",
+}
+"""Role of a server -> addresses as they may look."""
+
+
+def key_of(key: str | None, file: str | None, role: str = "CHAT") -> str | None:
+    """The key as it was given, else what stands in the file; a blank one counts as none.
+
+    Raises InvalidInput when the file cannot be read.
+    """
+    if key and key.strip():
+        return key.strip()
+    if not file or not file.strip():
+        return None
+    setting = f"REWOUND_{role}_KEY_FILE"
+    try:
+        return Path(file.strip()).expanduser().read_text(encoding="utf-8").strip() or None
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+    except UnicodeDecodeError:
+        reason = "it is no text"
+    raise InvalidInput(
+        f"{setting} names {cut(file)!r}, which cannot be read: {reason}", field=setting
+    )
+
+
+def key_from(env: Mapping[str, str], role: str) -> str | None:
+    """The key of a role by the environment: REWOUND_<role>_KEY, else the file of that name."""
+    return key_of(env.get(f"REWOUND_{role}_KEY"), env.get(f"REWOUND_{role}_KEY_FILE"), role)
+
+
+def check_url(url: str, role: str = "CHAT") -> None:
+    """Raises InvalidInput for what is no address of a server."""
+    setting = f"REWOUND_{role}_URL"
+    wrong = InvalidInput(
+        f"{setting} is {cut(url)!r}: use an address such as {EXAMPLES[role]}", field=setting
+    )
+    try:
+        parts = urlsplit(url)
+        there = bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is none, a bracket too many
+        raise wrong from None
+    if parts.username is not None or parts.password is not None:
+        raise InvalidInput(
+            f"{setting} holds a user or a password: put the key into REWOUND_{role}_KEY",
+            field=setting,
+        )
+    if not there or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
+        raise wrong
+    if not url.isprintable() or " " in url:
+        raise wrong
+
+
+def check_key(key: str, role: str = "CHAT") -> None:
+    """Raises InvalidInput for what no header can hold."""
+    if not key.isascii() or not key.isprintable():
+        setting = f"REWOUND_{role}_KEY"
+        raise InvalidInput(
+            f"{setting} holds characters that a key cannot have: letters, digits and signs of "
+            "ASCII only, in one line",
+            field=setting,
+        )
+
+
+def check_named(what: str, url: str | None, role: str) -> None:
+    """Raises InvalidInput when a setting asks for a server and none is named."""
+    if url is None:
+        setting = f"REWOUND_{role}_URL"
+        server = {"CHAT": "chat", "EMBED": "embedding", "RERANK": "rerank"}[role]
+        raise InvalidInput(
+            f"{what}, but no {server} server is named: set {setting} to the address of one, such "
+            f"as {EXAMPLES[role].partition(' ')[0]}",
+            field=setting,
+        )
+
+
+def cut(value: str) -> str:
+    """The beginning of a value, for a message."""
+    return value if len(value) <= 40 else value[:37] + "…"

@@ -1,0 +1,24 @@
+"""Parts of a search's reply about its rerank stage. `replies.py` has them too, with all others."""
+
+from rewound.memory.reply_parts import Part
+
+
+class Reranked(Part, frozen=True, kw_only=True):
+    """Where a hit stood `before`, from 1, and what its score is mixed of: how likely the ranking
+    holds it to answer, and the reranker's `score`, both from 0 to 1."""
+
+    before: int
+    probability: float
+    score: float
+
+
+class Reranking(Part, frozen=True, kw_only=True):
+    """What ordered the first `hits` anew, how much it counted against the ranking (`weight`), and
+    what it took: milliseconds, `calls` of a server or a model, and the `tokens` that it counts."""
+
+    reranker: str
+    hits: int
+    weight: float
+    ms: float
+    calls: int
+    tokens: int
