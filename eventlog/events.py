@@ -252,7 +252,10 @@ class ExtractionFinished(Event, frozen=True):
 
 
 class ExtractionFailed(Event, frozen=True):
-    """An attempt to derive facts failed; it is tried again at `retry_at` (µs) unless parked."""
+    """An attempt to derive facts failed; it is tried again at `retry_at` (µs) unless parked.
+
+    `reply` is what a model answered, where that could not be used.
+    """
 
     source: Ref
     extractor: Body
@@ -261,6 +264,7 @@ class ExtractionFailed(Event, frozen=True):
     detail: Body | None = None
     retry_at: int | None = None
     parked: bool = False
+    reply: Body | None = None
 
     def refers(self) -> tuple[Ref, ...]:
         return (self.source,)

@@ -80,7 +80,11 @@ class Anthropic:
                 raise self._refusal(again) from None
         if self._spent is not None:
             self._spent(spent_in(body))
-        return object_in(_answer_in(body), schema)
+        try:
+            return object_in(_answer_in(body), schema)
+        except ChatFailed as failed:
+            failed.reply = self._server.evidence(body)
+            raise
 
     def _post(
         self, system: str, user: str, schema: Schema, max_tokens: int, timeout_s: float | None

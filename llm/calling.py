@@ -23,6 +23,8 @@ from rewound.eventlog.enums import Why
 
 CONNECT_S = 10.0
 REPLY_BYTES_MAX = 1024 * 1024
+EVIDENCE_CHARS_MAX = 8_000
+"""Of a reply that could not be used so much is kept."""
 
 _AWAY = frozenset({408, 425, 429, 502, 503, 504, 529})
 """Statuses of a server that may answer later: busy, loading, or behind a proxy that lost it."""
@@ -31,8 +33,11 @@ _AWAY = frozenset({408, 425, 429, 502, 503, 504, 529})
 class ServerFailed(Exception):
     """A model server gave no usable answer; the message says why and holds no text of a memory.
 
-    `smaller_may_help`: the same with less text may succeed. `too_long`: the server said so.
+    `smaller_may_help`: the same with less text may succeed. `too_long`: the server said so. `reply`
+    is what it answered, where that could not be used.
     """
+
+    reply: str | None = None
 
     def __init__(
         self, message: str, why: Why, *, smaller_may_help: bool = False, too_long: bool = False
@@ -91,6 +96,8 @@ class Server:
         self._failed = failed
         self._timeout_s = timeout_s
         self._reply_bytes_max = reply_bytes_max
+        keys = [headers.get(name, "") for name in ("Authorization", "x-api-key")]
+        self._secrets = [key.removeprefix("Bearer ") for key in keys if key]
         self._closed = False
         self._sockets: set[socket.socket] = set()
         self._lock = threading.Lock()
@@ -132,6 +139,13 @@ class Server:
     def failure(self, what: str, why: Why, *, too_long: bool = False) -> ServerFailed:
         """A failure of this server, to be raised: `what` follows its name."""
         return self._failed(f"{self._noun} {self.where} {what}", why, too_long=too_long)
+
+    def evidence(self, body: bytes) -> str:
+        """A reply as it may be kept: readable, bounded, without the key if it tells that."""
+        text = body.decode("utf-8", "replace")
+        for secret in self._secrets:
+            text = text.replace(secret, "…")
+        return text[:EVIDENCE_CHARS_MAX]
 
     def _request(self, method: str, url: str, asked: Any, timeout_s: float | None) -> bytes:
         allowed_s = self._timeout_s if timeout_s is None else min(timeout_s, self._timeout_s)

@@ -126,11 +126,15 @@ class Chat:
     def _read(self, body: bytes, schema: Schema, manner: _Manner) -> dict[str, Any]:
         if self._spent is not None:
             self._spent(spent_in(body))
-        answer = answer_in(body)
-        if answer.cut_off and answer.thought and not manner.room:
-            _log.info("%s thinks: its answers get room for that", self._server.where)
-            self._manner = manner._replace(room=THINKING_TOKENS)
-        return object_in(answer, schema)
+        try:
+            answer = answer_in(body)
+            if answer.cut_off and answer.thought and not manner.room:
+                _log.info("%s thinks: its answers get room for that", self._server.where)
+                self._manner = manner._replace(room=THINKING_TOKENS)
+            return object_in(answer, schema)
+        except ChatFailed as failed:
+            failed.reply = self._server.evidence(body)
+            raise
 
     def _first_manner(self) -> _Manner:
         facts = self._known()

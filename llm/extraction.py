@@ -51,11 +51,13 @@ class Doubted(list[Drawn]):
 
 
 class ExtractionFailed(Exception):
-    """A model gave no usable answer; the message says why and holds no text of the source."""
+    """A model gave no usable answer; the message says why and holds no text of the source. `reply`
+    is what it answered, where it answered at all."""
 
-    def __init__(self, message: str, why: Why = Why.MALFORMED) -> None:
+    def __init__(self, message: str, why: Why = Why.MALFORMED, reply: str | None = None) -> None:
         super().__init__(message)
         self.why = why
+        self.reply = reply
 
 
 class Extractor(Protocol):

@@ -86,7 +86,7 @@ class ModelExtractor:
                     if all(each.text.lower() != other.text.lower() for other in drawn[piece]):
                         drawn[piece].append(each)
         except ChatFailed as failed:
-            raise ExtractionFailed(str(failed), failed.why) from None
+            raise ExtractionFailed(str(failed), failed.why, failed.reply) from None
         for found in drawn:
             found.sort(key=lambda each: each.start)
         if not any(drawn):

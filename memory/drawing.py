@@ -148,9 +148,11 @@ def failure(
     *,
     why: e.Why,
     detail: str,
+    reply: str | None,
     retry_at: int | None,
 ) -> Draft:
-    """That an attempt came to nothing; parked when there is no time for another."""
+    """That an attempt came to nothing, and on what reply; parked when there is no time for
+    another."""
     bodies = BodyWriter(ids)
     event = e.ExtractionFailed(
         source.ref,
@@ -160,6 +162,7 @@ def failure(
         bodies.text(detail or None),
         retry_at,
         parked=retry_at is None,
+        reply=bodies.text(reply or None),
     )
     scope = bodies.value(source.scope)
     return Draft(event, bodies.sealed, (source.pieces[0].cause,), scope)

@@ -173,13 +173,13 @@ class Extracting:
     def _drafts(self, extractor: Extractor, source: Source) -> list[Draft]:
         """The events that tell what came of a source."""
         ids = self._engine.ids
-        why = e.Why.MALFORMED
+        why, reply = e.Why.MALFORMED, None
         try:
             said = source.said()
             drawn = extractor.extract(said) if said else []
             return drawing.drafts(source, drawn, extractor.name, ids)
         except ExtractionFailed as failed:
-            detail, why = str(failed), failed.why
+            detail, why, reply = str(failed), failed.why, failed.reply
         except Exception as error:
             # A mistake of ours about one text must not keep all others waiting. Its message may
             # quote the text, its type cannot.
@@ -192,6 +192,7 @@ class Extracting:
                 ids,
                 why=why,
                 detail=detail,
+                reply=reply,
                 retry_at=self._retry_at(source.attempts + 1, why),
             )
         ]

@@ -184,7 +184,7 @@ class _Told:
             self.data[field.name] = _plain(value, field)
 
     def _bodies(self, field: Field, value: Any) -> None:
-        if self._bare:
+        if self._bare or not self._may_tell(field.name):
             return
         if not field.many:
             self._text(field.name, self._read(value, self._source(field.name)))
@@ -211,6 +211,14 @@ class _Told:
                     plain["leaning"] = _word(pair.leaning)
             told.append(plain)
         self.data["pairs"] = told
+
+    def _may_tell(self, name: str) -> bool:
+        """A model's reply may quote what was blacked out in its source."""
+        event = self._recorded.event
+        if name != "reply" or not isinstance(event, e.ExtractionFailed) or self._unmasked:
+            return True
+        source = event.source.key()
+        return not any(key.startswith(source) for key, _ in self._view.masked())
 
     def _source(self, name: str) -> Ref | None:
         """The document or message whose masks lie over the event's texts of that field."""

@@ -20,6 +20,8 @@ MODES: dict[str, Callable[[str], tuple[str | None, str, str]]] = {
     "budget": lambda good: ("", "hmm " * 400, "length"),
     "empty": lambda good: ("", "", "stop"),
     "null": lambda good: (None, "", "stop"),
+    "other": lambda good: (json.dumps({"memories": [good]}), "", "stop"),
+    "prose": lambda good: ("I found no facts {in} this text, sorry.", "", "stop"),
     "array": lambda good: (f"[{good}]", "", "stop"),
     "nan": lambda good: (good[:-1] + ', "score": NaN}', "", "stop"),
 }  # fmt: skip
@@ -46,6 +48,7 @@ class ChatServer:
         self.context: int | None = None
         self.usage: dict[str, Any] = {}
         self.refuses = ""
+        self.error = "out of memory"
         self.forms = {"json_schema", "json_object", None}
         self.takes = {"max_tokens", "max_completion_tokens", "temperature"}
         self.begun = threading.Event()
@@ -95,7 +98,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if chat.mode == "html":
             return self.out(200, "<html>upstream error</html>")
         if chat.mode == "error":
-            return self.out(200, {"error": {"message": "out of memory"}})
+            return self.out(200, {"error": {"message": chat.error}})
         good = json.dumps(chat.good(asked["messages"][1]["content"]))
         content, reasoning, finish = MODES.get(chat.mode, MODES["ok"])(good)
         message = {"role": "assistant", "content": content, "reasoning_content": reasoning}

@@ -3,10 +3,12 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from rewound.eventlog.enums import Why
 from rewound.eventlog.errors import InvalidInput
 from rewound.memory import Memory, extracting
 from rewound.memory.models import Models
@@ -75,6 +77,7 @@ def test_a_reply_that_can_be_read_gives_the_same_fact(
     [
         ("cut", "cut off"), ("budget", "cut off"), ("empty", "empty reply"),
         ("null", "empty reply"), ("html", "malformed"), ("error", "refused"),
+        ("other", "malformed"), ("prose", "malformed"),
         ("away", "unreachable"), ("key", "refused"),
     ],
 )  # fmt: skip
@@ -93,11 +96,50 @@ def test_any_other_is_a_failure_that_is_seen_and_tried_again(
         assert job.retry_at is not None
         (failed,) = memory.events(types=["extraction failed"]).events
         assert failed.data["why"] == why and KEY not in str(failed)
+        kept = failed.texts.get("reply")
+        assert (kept is None) == (mode in ("away", "key")), "what was answered is kept"
+        assert mode != "html" or kept == "<html>upstream error</html>"
         assert len(server.asked) == 1, "what is short is not asked again unchanged"
         server.mode = "ok"
         memory.retry()
         memory.workers("wait")
         assert facts(memory) == [BIKE] and not memory.jobs().jobs
+
+
+def test_a_reply_that_was_kept_goes_with_what_it_tells(tmp_path: Path, server: ChatServer) -> None:
+    """It may quote the words of its source: then it is told and kept no longer than these."""
+    server.mode = "cut"
+    with remembering(tmp_path, server) as memory:
+        (message,) = memory.add_messages(SAID).items
+        memory.workers("wait")
+        server.mode = "ok"
+        memory.retry()
+        memory.workers("wait")
+
+        def told() -> list[str]:
+            events = memory.events(types=["extraction failed"], about=message.id).events
+            return [event.texts.get("reply", "") for event in events]
+
+        assert "orange" in told()[0]
+        (fact,) = memory.list("fact").items
+        memory.forget(fact.id or "")
+        assert told() == [""]
+        memory.restore(fact.id or "")
+        assert "orange" in told()[0]
+        memory.erase(message.id or "")
+        assert "orange" not in str(told())
+    for file in tmp_path.rglob("*"):
+        assert not file.is_file() or b"orange" not in file.read_bytes(), file
+
+
+def test_a_key_in_a_reply_is_not_kept(tmp_path: Path, server: ChatServer) -> None:
+    server.mode = "error"
+    server.error = f"bad key {KEY}"
+    with remembering(tmp_path, server) as memory:
+        memory.add_messages(SAID)
+        memory.workers("wait")
+        (failed,) = memory.events(types=["extraction failed"]).events
+        assert "bad key …" in failed.texts["reply"] and KEY not in str(failed)
 
 
 @pytest.mark.parametrize(("mode", "state"), [("empty", "parked"), ("away", "failed")])
@@ -112,6 +154,20 @@ def test_after_five_tries_it_is_parked_unless_nobody_was_there(
         (job,) = memory.jobs().jobs
         assert job.state == state and (job.retry_at is None) == (state == "parked")
         assert (job.attempts > extracting.TRIES_MAX) == (state == "failed")
+
+
+@pytest.mark.parametrize("chance", [0, 255])
+def test_it_is_tried_again_ever_later_and_not_all_at_once(chance: int) -> None:
+    engine: Any = SimpleNamespace(
+        clock=SimpleNamespace(now_us=lambda: 0), ids=SimpleNamespace(salt=lambda: bytes([chance]))
+    )
+    duty = extracting.Extracting(engine, lambda: None)
+    spread = 1 + chance / 1024
+    delays_s = [10, 40, 160, 640]
+    due = [duty._retry_at(attempt, Why.MALFORMED) for attempt in range(1, 6)]
+    assert due == [*(round(delay * spread * 1_000_000) for delay in delays_s), None]
+    away = [duty._retry_at(attempt, Why.UNREACHABLE) or 0 for attempt in range(1, 40)]
+    assert max(away) == round(3_600 * spread * 1_000_000), "it is never given up"
 
 
 def test_no_facts_from_a_text_that_states_some_is_suspect(
