@@ -73,7 +73,7 @@ def select(view: ContainerView, criteria: Criteria) -> Selected:
     stands, documents, counted = _moment(columns, moment, forgotten=criteria.forgotten)
     allowed = _plainly(columns, counted, criteria)
     if allowed is not None:
-        return Selected(columns, counted, allowed)
+        return Selected(columns, counted, allowed, documents)
     standing = Standing(view, columns, documents)
     within = counted if Kind.DOCUMENT not in criteria.what else counted | documents
     allowed = within & among(columns.kind, criteria.what)

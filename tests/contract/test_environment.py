@@ -559,7 +559,7 @@ def test_a_reader_in_another_process_finds_databases_that_were_made(env: Environ
     put(env, (b"key", b"value"))
     with follower(env) as length:
         assert length("key") == 5
-        env.create_database("facts.v2")
+        env.create_databases(["facts.v2"])
         put(env, (b"key", b"other one"), name="facts.v2")
         env.drop_database("facts.v1")
         assert length("facts.v2 key") == 9

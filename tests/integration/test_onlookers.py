@@ -21,6 +21,7 @@ from rewound.memory.meaning import Meaning
 from rewound.memory.models import NO_MODELS
 from rewound.memory.place import open_layout
 from rewound.memory.replies import Erased, Figures, Page, Written
+from rewound.memory.reranking import Reranks
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -121,7 +122,9 @@ def test_views_that_do_not_follow_are_not_waited_for_without_end(tmp_path: Path)
     owner = Link(layout.data, models=NO_MODELS)
     remember(owner, "Folded.")
     owner.close()
-    files = FileReads(layout, clock=clock, models=NO_MODELS, meaning=Meaning(None))
+    files = FileReads(
+        layout, clock=clock, models=NO_MODELS, meaning=Meaning(None), reranks=Reranks()
+    )
     page = files.read(q.List(), 0.0)
     assert isinstance(page, Page) and len(page.items) == 1
     with pytest.raises(StoreBusy, match="not yet at 99"):
@@ -131,7 +134,9 @@ def test_views_that_do_not_follow_are_not_waited_for_without_end(tmp_path: Path)
     with log.writing() as writer:
         writer.append(STORE, [Draft(HeadsSealed(digest=bytes(32), containers=0))])
     log.close()
-    files = FileReads(layout, clock=clock, models=NO_MODELS, meaning=Meaning(None))
+    files = FileReads(
+        layout, clock=clock, models=NO_MODELS, meaning=Meaning(None), reranks=Reranks()
+    )
     with pytest.raises(StoreBusy, match="the views are behind"):
         files.read(q.List(), 0.01)
     files.close()
