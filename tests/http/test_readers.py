@@ -61,7 +61,8 @@ class Both:
         reader_of(served)
         found: dict[bool, httpx.Client] = {}
         while len(found) < 2:
-            client = opened.enter_context(served.client())
+            kept = httpx.Limits(keepalive_expiry=None)  # by default 5 s, and the next is elsewhere
+            client = opened.enter_context(served.client(limits=kept))
             found.setdefault(is_reader(client), client)
         self.owner, self.reader = found[False], found[True]
 
