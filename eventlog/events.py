@@ -252,10 +252,7 @@ class ExtractionFinished(Event, frozen=True):
 
 
 class ExtractionFailed(Event, frozen=True):
-    """An attempt to derive facts failed; it is tried again at `retry_at` (µs) unless parked.
-
-    `reply` is what a model answered, where that could not be used.
-    """
+    """Deriving facts failed, maybe on a model's `reply`; tried again at `retry_at` (µs)."""
 
     source: Ref
     extractor: Body

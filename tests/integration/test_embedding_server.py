@@ -87,13 +87,13 @@ def test_many_texts_are_asked_in_batches(server: FakeServer) -> None:
     assert max(map(len, sent)) == 32 and len(sent) == 5
 
 
-def too_long(most: int) -> Any:
+def too_long(most: int, dimensions: int = 16) -> Any:
     """A server that takes texts of so many words, and tells it as llama.cpp does."""
 
     def answer(path: str, asked: Any) -> Answer:
         longest = max(len(text.split()) or 1 for text in asked["input"])
         if longest <= most:
-            return embed_well(path, asked)
+            return reply(vectors(asked["input"], dimensions))
         what = f"input ({longest} tokens) is too large to process. increase the physical batch "
         what += f"size (current batch size: {most})"
         return 500, {"error": {"code": 500, "message": what, "type": "server_error"}}
@@ -214,6 +214,30 @@ def test_a_store_searches_by_the_servers_vectors(tmp_path: Path, server: FakeSer
     for file in tmp_path.rglob("*"):
         if file.is_file():
             assert KEY.encode() not in file.read_bytes()
+
+
+def test_a_long_text_has_vectors_from_its_first_to_its_last_sentence(
+    tmp_path: Path, server: FakeServer
+) -> None:
+    server.answer = too_long(40, 384)  # words: fewer than a passage has
+    numbers = iter(range(10_000))
+    one, two = (
+        " ".join(f"Sentence {next(numbers)} says that all is well." for _ in range(150))
+        for _ in range(2)
+    )
+    marks = ("ZX-ALPHA-1", "ZX-MID-2", "ZX-OMEGA-3")
+    first, middle, last = (f"The code {mark} opens the door." for mark in marks)
+    word = "".join(f"x{number}" for number in range(4_000))
+    with remembering(tmp_path, server) as memory:
+        memory.ingest(f"{first} {one}\n\n{middle}\n\n{word} {two}\n\n{last}")
+        memory.workers("wait")
+        for mark in marks:
+            found = memory.search(f"Which door does the code {mark} open?")
+            hit = next(hit for hit in found.hits if mark in hit.text)
+            assert "meaning" in hit.signals, "it has a vector, made of its parts"
+            assert found.unembedded == 0 and not found.notes
+    sent = [tuple(asked["input"]) for _, asked in server.asked if len(asked["input"]) > 1]
+    assert len(set(sent)) == len(sent), "nothing is asked twice"
 
 
 def test_while_the_server_is_away_words_answer_and_nothing_is_lost(

@@ -19,6 +19,9 @@ from rewound.memory import Memory
 from rewound.memory.models import Models
 from tests.llama.serving import CONTEXT, SLOTS, LlamaServer, serving
 
+# One thread computes, and the first test may have to write the model's copy.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+
 COLOUR = {
     "type": "object",
     "properties": {
@@ -138,12 +141,12 @@ def test_a_text_goes_through_the_extractor_to_its_end(
     """The model may find nothing or write nonsense: what counts is that the text is accounted for
     and found, and that nothing was taken that its words do not bear."""
     said = "My bike is orange."
-    monkeypatch.setattr(model_extractor, "ANSWER_TOKENS", 48)  # more of it tells no more
+    monkeypatch.setattr(model_extractor, "ANSWER_TOKENS", 24)  # more of it tells no more
     models = Models(embedder="none", extractor="model", judge="none", chat_url=chat_server.url)
     with Memory(tmp_path, models=models) as memory:
         memory.own()
         (message,) = memory.add_messages(said).items
-        memory.workers("wait")
+        memory.workers("wait", timeout_s=300)
         ended = memory.events(types=["extraction finished", "extraction failed"]).events
         (event,) = ended
         if event.type == "extraction failed":
