@@ -20,7 +20,7 @@ from rewound.eventlog.ids import ContainerId
 from rewound.eventlog.log import Reader
 from rewound.memory import requests as q
 from rewound.memory.deciding import container_named, no_container
-from rewound.memory.meaning import NOT_ASKED, Meaning
+from rewound.memory.meaning import Meaning
 from rewound.memory.replies import Found, Reply
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _read(store: Store, request: q.Read, timeout_s: float) -> Reply:
     if answerer is None:
         raise RewoundError(f"{type(request).__name__} is not answered by anything yet")
     until = time.monotonic() + timeout_s
-    meant = NOT_ASKED
+    meant = store.meaning.ahead(request)
     while True:
         with store.reading(max(0.0, until - time.monotonic())) as views:
             log, name = views.log, request.container

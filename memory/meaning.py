@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 QUERIES_MAX = 512
 """Vectors of queries that are kept: agents ask the same more than once."""
 
+CONTAINERS_MAX = 1_024
+"""Containers that are remembered to have vectors."""
+
 QUERY_CHARS_MAX = 4_000
 """A model reads some hundreds of words: what lies behind costs time and changes nothing."""
 
@@ -60,6 +63,8 @@ class Meaning:
     def __init__(self, embedder: Embedder | None) -> None:
         self.embedder = embedder
         self._kept: OrderedDict[str, Query] = OrderedDict()
+        self._usual: set[str] = set()
+        """Containers, by name, of which questions wanted a vector."""
         self._guard = threading.Lock()
         self._failed: str | None = None
         self._again_at = 0.0
@@ -114,7 +119,20 @@ class Meaning:
         if not self.model or embeddings.model != self.model:
             return False
         self.look(views, container)
-        return embeddings.store.head(views.txn, container)[0] > 0
+        wanted = embeddings.store.head(views.txn, container)[0] > 0
+        with self._guard:
+            if not wanted or len(self._usual) >= CONTAINERS_MAX:
+                self._usual.clear()
+            if wanted:
+                self._usual.add(request.container)
+        return wanted
+
+    def ahead(self, request: q.Request) -> Meant:
+        """The question's vector before a snapshot is opened, where questions to its container
+        wanted one before: it spares opening another snapshot after."""
+        if not self.model or request.container not in self._usual or not _queries_of(request):
+            return NOT_ASKED
+        return self.asked(request)
 
     def asked(self, request: q.Request) -> Meant:
         texts = _queries_of(request)
@@ -181,6 +199,7 @@ class Meaning:
         """Let go of remembered queries (an erase leaves nothing behind in memory)."""
         with self._guard:
             self._kept.clear()
+            self._usual.clear()
 
 
 def changed_model(kept: str, wanted: str) -> str:

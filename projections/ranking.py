@@ -128,13 +128,16 @@ class _Placed(NamedTuple):
     entries: npt.NDArray[np.uint32]
     """Rising ordinals."""
     slots: npt.NDArray[np.uint32]
+    until: int
+    """Behind the last of the slots."""
 
 
 def _placed(columns: Columns, mask: Mask) -> _Placed:
     def work() -> _Placed:
         held = mask & (columns.vector > 0)
         entries = np.flatnonzero(held).astype(np.uint32)
-        return _Placed(held, entries, columns.vector[entries] - np.uint32(1))
+        places = columns.vector[entries]
+        return _Placed(held, entries, places - np.uint32(1), int(places.max(initial=0)))
 
     return remembered(columns, mask, "vectors", work)
 
@@ -160,7 +163,7 @@ def compare(
         return None
     cosines = np.zeros(columns.n, np.float64)
     if len(held.entries) <= SIEVE_FROM:
-        cosines[held.entries] = store.dots(txn, container, query)[held.slots]
+        cosines[held.entries] = store.dots(txn, container, query, held.until)[held.slots]
         return Compared(cosines, held.mask, only=False)
     wanted = _placed(columns, selected.allowed)
     distances = store.distances(txn, container, query)[wanted.slots]

@@ -107,8 +107,10 @@ def _moment(columns: Columns, moment: int, *, forgotten: bool) -> _Moment:
     """Remembered for the moments read last."""
     kept: tuple[tuple[tuple[int, bool], _Moment], ...] = columns.memo.get(_MOMENTS, ())
     key = (moment, forgotten)
-    for known, found in kept:
+    for at, (known, found) in enumerate(kept):
         if known == key:
+            if at:
+                columns.memo[_MOMENTS] = (kept[at], *kept[:at], *kept[at + 1 :])
             return found
     stands = (columns.opened <= moment) & (columns.closed > moment)
     if not forgotten:

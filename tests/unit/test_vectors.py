@@ -16,6 +16,8 @@ from hypothesis.extra import numpy as arrays
 from rewound.projections.vectors import (
     BLOCK_SLOTS,
     CODE_BLOCK_SLOTS,
+    LARGE_BLOCKS,
+    SMALL_BLOCK_SLOTS,
     Numbers,
     Query,
     Scales,
@@ -32,13 +34,14 @@ Floats = npt.NDArray[np.float32]
 
 
 @contextmanager
-def opened() -> Iterator[tuple[lmdb.Transaction, VectorStore]]:
-    """A store in one write transaction, which reads what it wrote."""
+def opened(large_blocks: int = 1) -> Iterator[tuple[lmdb.Transaction, VectorStore]]:
+    """A store in one write transaction, which reads what it wrote. Its first blocks are large."""
     with (
         tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder,
         lmdb.open(folder, max_dbs=2, map_size=1 << 28, sync=False, lib_version=0) as env,
     ):
-        store = VectorStore(env.open_db(b"vectors"), env.open_db(b"codes"))
+        vectors, codes = env.open_db(b"vectors"), env.open_db(b"codes")
+        store = VectorStore(vectors, codes, large_blocks=large_blocks)
         with env.begin(write=True, buffers=True) as txn:
             yield txn, store
 
@@ -123,7 +126,7 @@ def test_a_query_is_quantised_as_rows_are(scale: float) -> None:
 # --- the store against numpy
 
 
-@pytest.mark.parametrize("dimensions", [1, 8, 12, 100, 300, 384])
+@pytest.mark.parametrize("dimensions", [1, 8, 12, 100, 128, 256, 300, 384, 512])
 def test_any_number_of_dimensions_is_kept(dimensions: int) -> None:
     numbers, scales = quantise(units(4, 20, dimensions))
     query = query_of(units(5, 1, dimensions)[0], "m")
@@ -150,18 +153,20 @@ def test_any_number_of_dimensions_is_kept(dimensions: int) -> None:
     ],
     ids=str,
 )
-def test_no_border_between_blocks_is_seen(parts: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("large_blocks", [1, 2, LARGE_BLOCKS])
+def test_no_border_between_blocks_is_seen(parts: tuple[int, ...], large_blocks: int) -> None:
     total = sum(parts)
     numbers, scales = quantise(units(6, total, 16))
     query = query_of(units(7, 1, 16)[0], "m")
-    with opened() as (txn, store):
+    with opened(large_blocks) as (txn, store):
         done = 0
         for part in parts:
             there = slice(done, done + part)
             assert store.append(txn, ONE, numbers[there], scales[there]) == done
             done += part
         check(txn, store, ONE, numbers, scales, query)
-        edges = [BLOCK_SLOTS, CODE_BLOCK_SLOTS, total]
+        small = large_blocks * BLOCK_SLOTS + SMALL_BLOCK_SLOTS
+        edges = [BLOCK_SLOTS, small, CODE_BLOCK_SLOTS, total]
         slots = sorted({e + d for e in edges for d in (-2, -1, 0) if 0 <= e + d < total})
         store.clear(txn, ONE, slots)
         numbers[slots], scales[slots] = 0, 0
@@ -181,6 +186,18 @@ def test_some_dots_keep_the_order_and_the_repeats_asked_for() -> None:
             np.zeros(0, np.int64),
         ):
             assert store.some_dots(txn, ONE, query, slots).tobytes() == dots[slots].tobytes()
+
+
+def test_dots_end_where_they_are_told_to() -> None:
+    numbers, scales = quantise(units(8, SLOTS_MANY, 24))
+    query = query_of(units(9, 1, 24)[0], "m")
+    with opened() as (txn, store):
+        store.append(txn, ONE, numbers, scales)
+        dots = store.dots(txn, ONE, query)
+        for until in (0, 1, BLOCK_SLOTS, BLOCK_SLOTS + 1, SLOTS_MANY, SLOTS_MANY + 1):
+            found = store.dots(txn, ONE, query, until)
+            assert found[:until].tobytes() == dots[:until].tobytes()
+            assert not found[until + BLOCK_SLOTS :].any()
 
 
 def test_a_cleared_slot_is_not_given_again() -> None:
