@@ -1,0 +1,348 @@
+"""Who is asked next: calls that wait, servers with slots, and the rules between the two.
+
+- A call goes to the least busy server of its lane that answers for its role.
+- People's calls go first, and as long as one waits for a node, nothing of the background is begun
+  at any address of that node: it waits for one background call at most.
+- Each lane's queue is bounded. What does not fit is refused, with a guess of when it would.
+- A server that is down is sent nothing. A call that has no server left is dropped at once.
+
+All of it is decided here, without a clock, a thread or a socket: `now` is seconds of any steady
+clock. `dispatching.py` is the shell that makes the calls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
+
+from rewound.llm.breaking import PACE, Breaker, Pace, State
+from rewound.llm.nodes import LANES, Endpoint, Lane, Node, Role, endpoints_of
+
+Ending = Literal["ok", "away", "given up"]
+"""Of a call: the server answered, nobody was there, or whoever asked went away."""
+
+_WEIGHT = 0.2  # of a new call in the mean time that calls take
+_FIRST_GUESS_S = 1.0
+AFTER_S_MAX = 300
+
+
+class Refused(Exception):
+    """A call that is not taken. `after_s` is when to try again, whole seconds.
+
+    `away`: no server that could answer is up; else the queue is full.
+    """
+
+    def __init__(self, role: Role, lane: Lane, after_s: int, *, away: bool) -> None:
+        super().__init__(role, lane)
+        self.role: Role = role
+        self.lane: Lane = lane
+        self.after_s = after_s
+        self.away = away
+
+
+class Waiting(NamedTuple):
+    """A call that waits. `avoid` are servers that it has been to."""
+
+    ticket: int
+    lane: Lane
+    role: Role
+    until: float
+    avoid: frozenset[str]
+
+
+class Begin(NamedTuple):
+    """This call may be made, at this server."""
+
+    ticket: int
+    server: Endpoint
+
+
+class Drop(NamedTuple):
+    """This call waits in vain: its time is over (`late`), or no server is left."""
+
+    ticket: int
+    late: bool
+
+
+class LaneFigures(NamedTuple):
+    """What one lane had of one server since it was added; seconds are of all its calls together."""
+
+    running: int
+    ok: int
+    away: int
+    given_up: int
+    seconds: float
+
+
+class EndpointFigures(NamedTuple):
+    """How one server stands. `busy` is what the server told of its slots, None when it does not."""
+
+    server: Endpoint
+    state: State
+    draining: bool
+    slots: int
+    busy: int | None
+    lanes: dict[Lane, LaneFigures]
+
+
+class _Place:
+    """A server and what is known of it."""
+
+    def __init__(self, server: Endpoint, pace: Pace) -> None:
+        self.server = server
+        self.breaker = Breaker(pace)
+        self.told_slots: int | None = None
+        self.told_busy: int | None = None
+        self.others = 0
+        self.running: Counter[Lane] = Counter()
+        self.ended: Counter[tuple[Lane, Ending]] = Counter()
+        self.seconds: dict[Lane, float] = dict.fromkeys(LANES, 0.0)
+        self.mean_s: float | None = None
+        self.draining = False
+        self.served = 0
+
+    @property
+    def slots(self) -> int:
+        return self.server.slots or self.told_slots or 1
+
+    @property
+    def fit(self) -> bool:
+        return self.breaker.answers and not self.draining
+
+    @property
+    def has_room(self) -> bool:
+        return self.fit and self.running.total() < self.breaker.limit(self.slots)
+
+    @property
+    def load(self) -> tuple[float, int]:
+        """The less, the sooner it is asked: what is in its slots, then how long ago it was."""
+        return (self.running.total() + self.others) / self.slots, self.served
+
+
+class Scheduler:
+    """Not safe for threads: the shell holds its lock."""
+
+    def __init__(
+        self, nodes: Iterable[Node], pace: Pace = PACE, queue_max: dict[Lane, int] | None = None
+    ) -> None:
+        self._pace = pace
+        self._queue_max = {"interactive": 64, "background": 256} | (queue_max or {})
+        self._places: dict[str, _Place] = {}
+        self._queues: dict[Lane, dict[int, Waiting]] = {lane: {} for lane in LANES}
+        self._running: dict[int, tuple[str, Lane, float]] = {}
+        self._refused: Counter[tuple[Lane, bool]] = Counter()
+        self._serial = 0
+        for node in nodes:
+            self.add(node)
+
+    # --- nodes
+
+    def add(self, node: Node) -> list[Endpoint]:
+        """Work with a node. One of that name that is being drained is replaced."""
+        self.remove(node.name)
+        servers = endpoints_of(node)
+        for server in servers:
+            self._places[server.id] = _Place(server, self._pace)
+        return servers
+
+    def drain(self, name: str) -> bool:
+        """Begin nothing more there; whether there is such a node."""
+        found = list(self._of_node(name))
+        for place in found:
+            place.draining = True
+        return bool(found)
+
+    def remove(self, name: str) -> list[Endpoint]:
+        """Forget a node; what runs there ends as it may, and counts nowhere."""
+        gone = [place.server for place in self._of_node(name)]
+        for server in gone:
+            del self._places[server.id]
+        for ticket in [key for key, (at, *_) in self._running.items() if at not in self._places]:
+            del self._running[ticket]
+        return gone
+
+    def _of_node(self, name: str) -> Iterator[_Place]:
+        return (place for place in self._places.values() if place.server.node == name)
+
+    def endpoints(self) -> list[Endpoint]:
+        return [place.server for place in self._places.values()]
+
+    def knows(self, server: Endpoint) -> bool:
+        """Whether it is this very one, and not another that took its name since."""
+        place = self._places.get(server.id)
+        return place is not None and place.server is server
+
+    # --- calls
+
+    def offer(
+        self, lane: Lane, role: Role, until: float, avoid: frozenset[str] = frozenset()
+    ) -> int:
+        """A ticket for a call that may wait until then. Raises Refused."""
+        if not any(place.fit for place in self._for(lane, role, avoid)):
+            self._refused[lane, True] += 1
+            raise Refused(role, lane, math.ceil(self._pace.probe_s), away=True)
+        queue = self._queues[lane]
+        if len(queue) >= self._queue_max[lane] and not self._room(lane, role, avoid):
+            self._refused[lane, False] += 1
+            raise Refused(role, lane, self._after_s(lane, role), away=False)
+        self._serial += 1
+        queue[self._serial] = Waiting(self._serial, lane, role, until, avoid)
+        return self._serial
+
+    def withdraw(self, ticket: int) -> None:
+        """Whoever asked waits no longer."""
+        for queue in self._queues.values():
+            queue.pop(ticket, None)
+
+    def decide(self, now: float) -> list[Begin | Drop]:
+        """What is to be begun now, and what waits in vain. Each is told once."""
+        decided: list[Begin | Drop] = []
+        for lane in LANES:  # people first
+            for waiting in list(self._queues[lane].values()):
+                decision = self._decide(waiting, now)
+                if decision is not None:
+                    del self._queues[lane][waiting.ticket]
+                    decided.append(decision)
+        return decided
+
+    def _decide(self, waiting: Waiting, now: float) -> Begin | Drop | None:
+        if now >= waiting.until:
+            return Drop(waiting.ticket, late=True)
+        if not any(p.fit for p in self._for(waiting.lane, waiting.role, waiting.avoid)):
+            return Drop(waiting.ticket, late=False)
+        free = self._room(waiting.lane, waiting.role, waiting.avoid)
+        if not free:
+            return None
+        place = min(free, key=lambda place: place.load)
+        self._serial += 1
+        place.served = self._serial
+        place.running[waiting.lane] += 1
+        self._running[waiting.ticket] = (place.server.id, waiting.lane, now)
+        return Begin(waiting.ticket, place.server)
+
+    def _for(self, lane: Lane, role: Role, avoid: frozenset[str] = frozenset()) -> list[_Place]:
+        """The servers of a lane that answer for a role."""
+        mine = [place for place in self._places.values() if lane in place.server.lanes]
+        found = [place for place in mine if role in place.server.roles]
+        if not found and role == "decide":
+            found = [place for place in mine if "chat" in place.server.roles]
+        return [place for place in found if place.server.id not in avoid]
+
+    def _room(self, lane: Lane, role: Role, avoid: frozenset[str]) -> list[_Place]:
+        """Those that a call may begin at."""
+        free = [place for place in self._for(lane, role, avoid) if place.has_room]
+        if lane == "background" and free:
+            wanted = self._wanted_by_people()
+            free = [place for place in free if place.server.node not in wanted]
+        return free
+
+    def _wanted_by_people(self) -> set[str]:
+        """Nodes that a person's call waits for."""
+        return {
+            place.server.node
+            for waiting in self._queues["interactive"].values()
+            for place in self._for("interactive", waiting.role, waiting.avoid)
+            if place.fit
+        }
+
+    def ended(self, ticket: int, ending: Ending, now: float) -> None:
+        """A call that was begun has come to an end."""
+        found = self._running.pop(ticket, None)
+        if found is None:
+            return  # its node was removed
+        server, lane, begun = found
+        place = self._places[server]
+        place.running[lane] -= 1
+        place.ended[lane, ending] += 1
+        seconds = max(0.0, now - begun)
+        place.seconds[lane] += seconds
+        if ending == "ok":
+            place.breaker.succeeded(place.slots)
+            mean_s = seconds if place.mean_s is None else place.mean_s
+            place.mean_s = mean_s + _WEIGHT * (seconds - mean_s)
+        elif ending == "away":
+            place.breaker.failed(now)
+
+    def probed(
+        self, server: Endpoint, now: float, *, well: bool, slots: int | None, busy: int | None
+    ) -> None:
+        """A server was looked at; it may have told how many slots it has, and how many work."""
+        if not self.knows(server):
+            return
+        place = self._places[server.id]
+        place.breaker.probed(well, now)
+        if well:
+            place.told_slots = slots or place.told_slots
+            place.told_busy = busy
+            place.others = max(0, (busy or 0) - place.running.total())
+
+    def state(self, server: Endpoint) -> State:
+        return self._places[server.id].breaker.state if self.knows(server) else "down"
+
+    def suspect(self, server: Endpoint) -> bool:
+        """Whether to look at it again at once."""
+        return self.knows(server) and self._places[server.id].breaker.suspect
+
+    # --- how things stand
+
+    def slots(self, lane: Lane, role: Role) -> int:
+        """How many calls of a role could run at once now; 0 when no server is up."""
+        places = [place for place in self._for(lane, role) if place.fit]
+        return sum(place.breaker.limit(place.slots) for place in places)
+
+    def up(self, lane: Lane, role: Role) -> list[Endpoint]:
+        """The servers that are up and answer for a role."""
+        return [place.server for place in self._for(lane, role) if place.fit]
+
+    def has_room(self, lane: Lane, role: Role, avoid: frozenset[str]) -> bool:
+        """Whether one more call could begin now."""
+        return bool(self._room(lane, role, avoid))
+
+    def has(self, lane: Lane, role: Role) -> bool:
+        """Whether any server answers for a role at all, up or not."""
+        return bool(self._for(lane, role))
+
+    def waiting(self, lane: Lane) -> int:
+        return len(self._queues[lane])
+
+    def refused(self, lane: Lane) -> tuple[int, int]:
+        """How often the queue was full, and how often no server was up."""
+        return self._refused[lane, False], self._refused[lane, True]
+
+    def next_deadline(self) -> float | None:
+        """When the first call that waits has waited enough."""
+        ends = [w.until for queue in self._queues.values() for w in queue.values()]
+        return min(ends, default=None)
+
+    def figures(self) -> list[EndpointFigures]:
+        return [
+            EndpointFigures(
+                server=place.server,
+                state=place.breaker.state,
+                draining=place.draining,
+                slots=place.slots,
+                busy=place.told_busy,
+                lanes={lane: _lane_figures(place, lane) for lane in LANES},
+            )
+            for place in self._places.values()
+        ]
+
+    def _after_s(self, lane: Lane, role: Role) -> int:
+        """A guess of when a place in the queue is free."""
+        places = [place for place in self._for(lane, role) if place.fit]
+        means = [place.mean_s for place in places if place.mean_s is not None]
+        mean_s = sum(means) / len(means) if means else _FIRST_GUESS_S
+        slots = max(1, sum(place.slots for place in places))
+        return max(1, min(AFTER_S_MAX, math.ceil(mean_s * self.waiting(lane) / slots)))
+
+
+def _lane_figures(place: _Place, lane: Lane) -> LaneFigures:
+    return LaneFigures(
+        running=place.running[lane],
+        ok=place.ended[lane, "ok"],
+        away=place.ended[lane, "away"],
+        given_up=place.ended[lane, "given up"],
+        seconds=place.seconds[lane],
+    )
