@@ -1,0 +1,382 @@
+"""The dispatcher: makes calls at nodes, as `scheduling.py` decides, and looks after their servers.
+
+A call runs in its caller's thread, once a slot is free for it. When nobody is there it goes to
+another server; when a server stops answering its probes, what runs there is broken off and goes to
+another too. Each server is looked at by a thread of its own, from the first call on.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple, TypeVar
+
+from rewound.llm.askers import Asker, GivenUp, NodesAway, NodesBusy, NotAsked
+from rewound.llm.breaking import PACE, Pace
+from rewound.llm.client_sets import Clients
+from rewound.llm.hedging import hedged
+from rewound.llm.looking import Look, Looker, Seen
+from rewound.llm.nodes import LANES, Endpoint, Lane, Node, Role
+from rewound.llm.scheduling import Begin, Drop, Ending, EndpointFigures, Refused, Scheduler
+
+T = TypeVar("T")
+C = TypeVar("C")
+
+Call = Callable[[Endpoint, float], T]
+"""One exchange with a server, by whoever has so many seconds left for it (may be infinite)."""
+
+_NEVER = float("inf")
+_GONE = "nobody waits for this any more"
+
+_log = logging.getLogger(__name__)
+
+
+class LaneStands(NamedTuple):
+    """A lane's queue: what waits, and how often it was full or had nobody to ask."""
+
+    waiting: int
+    busy: int
+    away: int
+
+
+class Dispatcher:
+    """Safe for any number of threads."""
+
+    def __init__(
+        self,
+        nodes: Iterable[Node],
+        *,
+        pace: Pace = PACE,
+        queue_max: Mapping[Lane, int] | None = None,
+        hedge_s: float | None = None,
+        look: Callable[[Endpoint], Look] | None = None,
+    ) -> None:
+        """`hedge_s`: a read that has no answer by then is put to a second server as well. `look`
+        makes what looks at a server, in place of HTTP."""
+        self._pace = pace
+        self._hedge_s = hedge_s
+        self._scheduler = Scheduler(nodes, pace, dict(queue_max or {}))
+        self._looker = None if look is not None else Looker(pace.probe_timeout_s)
+        self._look = look or Looker.at.__get__(self._looker)
+        self._state = threading.Condition()
+        self._decided: dict[int, Begin | Drop] = {}
+        self._clients: list[Clients[object]] = []
+        self._listeners: list[Callable[[], object]] = []
+        self._watched: dict[str, Endpoint] = {}
+        self._poked: set[str] = set()
+        self._watching = False
+        self._closed = False
+
+    # --- asking
+
+    def ask(
+        self,
+        lane: Lane,
+        role: Role,
+        call: Call[T],
+        *,
+        is_away: Callable[[BaseException], bool],
+        timeout_s: float | None = None,
+        asker: Asker | None = None,
+        read: bool = False,
+    ) -> T:
+        """What the call gives, made at the least busy server.
+
+        One for which `is_away` is made again at another server, for as long as there is one.
+        `timeout_s` bounds the waiting and is told to the call. A `read` may be hedged. Raises what
+        the call raises, and NotAsked.
+        """
+        until = _NEVER if timeout_s is None else time.monotonic() + timeout_s
+        self.watch()
+        asker = asker or Asker()
+        if not read or self._hedge_s is None:
+            return self._ask(lane, role, call, is_away, until, asker)
+        first: list[str] = []
+
+        def noting(server: Endpoint, left_s: float) -> T:
+            first.append(server.id)
+            return call(server, left_s)
+
+        def again() -> T:
+            return self._ask(lane, role, call, is_away, until, asker, frozenset(first))
+
+        def may() -> bool:
+            with self._state:
+                return self._scheduler.has_room(lane, role, frozenset(first)) and bool(first)
+
+        def once() -> T:
+            return self._ask(lane, role, noting, is_away, until, asker)
+
+        return hedged(once, again, self._hedge_s, may)
+
+    def _ask(
+        self,
+        lane: Lane,
+        role: Role,
+        call: Call[T],
+        is_away: Callable[[BaseException], bool],
+        until: float,
+        asker: Asker,
+        avoid: frozenset[str] = frozenset(),
+    ) -> T:
+        last: BaseException | None = None
+        while True:
+            try:
+                begin = self._begin(lane, role, until, avoid, asker)
+            except NotAsked:
+                if last is not None:
+                    raise last from None
+                raise
+            ending: Ending = "given up"
+            try:
+                result = call(begin.server, until - time.monotonic())
+                ending = "ok"
+                return result
+            except GivenUp:
+                raise
+            except Exception as error:
+                if not is_away(error):
+                    ending = "ok"  # it answered, if not as was hoped
+                    raise
+                if time.monotonic() >= until or asker.gone or self._closed:
+                    raise
+                ending, last = "away", error
+                avoid |= {begin.server.id}
+            finally:
+                self._ended(begin, ending)
+
+    def _begin(
+        self, lane: Lane, role: Role, until: float, avoid: frozenset[str], asker: Asker
+    ) -> Begin:
+        """Wait for a slot. Raises NotAsked."""
+        with self._state, asker.telling(self._tell):
+            if self._closed:
+                raise GivenUp(_GONE)
+            try:
+                ticket = self._scheduler.offer(lane, role, until, avoid)
+            except Refused as refused:
+                raise _why(refused) from None
+            try:
+                decided = self._wait_for(ticket, asker)
+            except BaseException:
+                self._take_back(ticket)
+                raise
+        if isinstance(decided, Begin):
+            return decided
+        if decided.late:
+            raise NodesBusy(f"no node had a slot for {role} in time: try again in 1 s", 1)
+        raise NodesAway(_away(role, lane))
+
+    def _wait_for(self, ticket: int, asker: Asker) -> Begin | Drop:
+        self._pump()
+        while ticket not in self._decided:
+            if asker.gone or self._closed:
+                raise GivenUp(_GONE)
+            end = self._scheduler.next_deadline()
+            left_s = None if end is None or end == _NEVER else end - time.monotonic()
+            if left_s is None or left_s > 0:
+                self._state.wait(left_s)
+            self._pump()
+        return self._decided.pop(ticket)
+
+    def _take_back(self, ticket: int) -> None:
+        """Nobody waits for this call any more; it may have been let go on at the same moment."""
+        self._scheduler.withdraw(ticket)
+        if isinstance(self._decided.pop(ticket, None), Begin):
+            self._scheduler.ended(ticket, "given up", time.monotonic())
+        self._pump()
+
+    def _tell(self) -> None:
+        """Let those who wait look whether their asker has gone."""
+        with self._state:
+            self._state.notify_all()
+
+    def _pump(self) -> None:
+        """Decide what can be decided; to be called with the state held."""
+        decided = self._scheduler.decide(time.monotonic())
+        if decided:
+            self._decided.update((each.ticket, each) for each in decided)
+            self._state.notify_all()
+
+    def _ended(self, begin: Begin, ending: Ending) -> None:
+        server = begin.server
+        with self._state:
+            before = self._scheduler.state(server)
+            self._scheduler.ended(begin.ticket, ending, time.monotonic())
+            after = self._scheduler.state(server)
+            if ending == "away":
+                self._poked.add(server.id)
+                self._state.notify_all()
+            self._pump()
+        self._changed(server, before, after)
+
+    # --- watching
+
+    def watch(self) -> None:
+        """Look after the servers from now on."""
+        with self._state:
+            if self._closed:
+                return
+            self._watching = True
+            for server in self._scheduler.endpoints():
+                if self._watched.get(server.id) is not server:
+                    self._watched[server.id] = server
+                    threading.Thread(
+                        target=self._watch, args=(server,), name="rewound-node", daemon=True
+                    ).start()
+
+    def _watch(self, server: Endpoint) -> None:
+        look = self._look(server)
+        while True:
+            seen = _seen(look)
+            with self._state:
+                if self._closed or not self._scheduler.knows(server):
+                    return
+                before = self._scheduler.state(server)
+                now = time.monotonic()
+                self._scheduler.probed(
+                    server, now, well=seen.well, slots=seen.slots, busy=seen.busy
+                )
+                after = self._scheduler.state(server)
+                self._pump()
+            if after == "down" and not seen.well:
+                self._break_off(server)  # what hangs there would hang for long
+            self._changed(server, before, after)
+            with self._state:
+                until = now + self._pace.probe_s
+                self._poked.discard(server.id)
+                while self._scheduler.knows(server) and not self._scheduler.suspect(server):
+                    left_s = until - time.monotonic()
+                    if left_s <= 0 or server.id in self._poked or self._closed:
+                        break
+                    self._state.wait(left_s)
+
+    def _break_off(self, server: Endpoint) -> None:
+        for clients in list(self._clients):
+            clients.drop(server)
+
+    def _changed(self, server: Endpoint, before: str, after: str) -> None:
+        """Tell the log, and those who wait for somebody to be there."""
+        if before == after:
+            return
+        if after == "down":
+            _log.warning("node %s does not answer and is left alone for now", server.id)
+        elif before == "down":
+            _log.info("node %s is back", server.id)
+        if before in ("new", "down") and after != "down":
+            self._tell_listeners()
+
+    def _tell_listeners(self) -> None:
+        for listener in list(self._listeners):
+            listener()
+
+    def on_return(self, listener: Callable[[], object]) -> None:
+        """Call this whenever a server is found to be there that was not known to be.
+
+        In any thread; it must be quick and raise nothing.
+        """
+        self._listeners.append(listener)
+
+    # --- nodes
+
+    def clients(
+        self, make: Callable[[Endpoint], C], close: Callable[[C], object] = lambda client: None
+    ) -> Clients[C]:
+        """A set of clients, those of which are closed whose servers go."""
+        made = Clients(make, close)
+        self._clients.append(made)  # type: ignore[arg-type]
+        return made
+
+    def add(self, node: Node) -> None:
+        """Work with a node from now on; one of that name is replaced."""
+        with self._state:
+            gone = [each for each in self._scheduler.endpoints() if each.node == node.name]
+            self._scheduler.add(node)
+            self._pump()
+            watching = self._watching
+        for server in gone:
+            self._break_off(server)
+        if watching:
+            self.watch()
+        self._tell_listeners()
+
+    def drain(self, name: str) -> bool:
+        """Let a node finish what runs there and give it no more; whether there is such a node."""
+        with self._state:
+            found = self._scheduler.drain(name)
+            self._pump()
+        return found
+
+    def remove(self, name: str) -> bool:
+        """Forget a node; what runs there is broken off and goes to another."""
+        with self._state:
+            gone = self._scheduler.remove(name)
+            for server in gone:
+                self._watched.pop(server.id, None)
+            self._pump()
+            self._state.notify_all()
+        for server in gone:
+            self._break_off(server)
+        return bool(gone)
+
+    def close(self) -> None:
+        """Give up: what waits ends, what runs is broken off, nobody is looked at any more."""
+        with self._state:
+            self._closed = True
+            self._state.notify_all()
+        for clients in self._clients:
+            clients.close()
+        if self._looker is not None:
+            self._looker.close()
+
+    # --- how things stand
+
+    def slots(self, lane: Lane, role: Role) -> int:
+        """How many calls of a role could run at once now; 0 when no server is up."""
+        with self._state:
+            return self._scheduler.slots(lane, role)
+
+    def has(self, lane: Lane, role: Role) -> bool:
+        """Whether any server answers for a role at all, up or not."""
+        with self._state:
+            return self._scheduler.has(lane, role)
+
+    def endpoints(self, lane: Lane, role: Role) -> list[Endpoint]:
+        """The servers that are up and answer for a role."""
+        with self._state:
+            return self._scheduler.up(lane, role)
+
+    def figures(self) -> list[EndpointFigures]:
+        with self._state:
+            return self._scheduler.figures()
+
+    def lanes(self) -> dict[Lane, LaneStands]:
+        with self._state:
+            return {
+                lane: LaneStands(self._scheduler.waiting(lane), *self._scheduler.refused(lane))
+                for lane in LANES
+            }
+
+
+def _seen(look: Look) -> Seen:
+    try:
+        return look()
+    except Exception as error:
+        # A mistake of ours about one server: it counts as not there, which is told.
+        _log.warning("a look at a node ended with %s", type(error).__name__)
+        return Seen(False)
+
+
+def _why(refused: Refused) -> NotAsked:
+    if refused.away:
+        return NodesAway(_away(refused.role, refused.lane))
+    return NodesBusy(
+        f"too many calls wait for {refused.role} already: try again in {refused.after_s} s",
+        refused.after_s,
+    )
+
+
+def _away(role: Role, lane: Lane) -> str:
+    return f"no node that answers for {role} in the {lane} lane can be reached"

@@ -1,0 +1,51 @@
+"""A second try beside a slow first one: whichever answers first is taken."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def hedged(
+    first: Callable[[], T], second: Callable[[], T], after_s: float, may: Callable[[], bool]
+) -> T:
+    """What `first` gives, or `second`, which is begun after so many seconds without an answer if
+    it `may` be then.
+
+    Each runs in a thread of its own; the one that comes later is left to end by itself. When both
+    fail, raises what came first.
+    """
+    done: queue.SimpleQueue[tuple[bool, T | BaseException]] = queue.SimpleQueue()
+
+    def run(call: Callable[[], T]) -> None:
+        try:
+            done.put((True, call()))
+        except BaseException as error:  # it belongs to whoever waits
+            done.put((False, error))
+
+    def begin(call: Callable[[], T]) -> None:
+        threading.Thread(target=run, args=(call,), name="rewound-hedge", daemon=True).start()
+
+    begin(first)
+    running = 1
+    failed: BaseException | None = None
+    try:
+        well, result = done.get(timeout=after_s)
+    except queue.Empty:
+        if may():
+            begin(second)
+            running += 1
+        well, result = done.get()
+    while True:
+        running -= 1
+        if well:
+            return result  # type: ignore[return-value]
+        assert isinstance(result, BaseException), "what is not well is an error"
+        failed = failed or result
+        if not running:
+            raise failed
+        well, result = done.get()

@@ -1,0 +1,309 @@
+"""Calls at nodes, over the wire of scripted servers that are killed, hung and slowed down."""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from rewound.eventlog.enums import Why
+from rewound.llm.askers import Asker, NodesAway, NodesBusy
+from rewound.llm.breaking import Pace
+from rewound.llm.chat import Chat
+from rewound.llm.dispatched import DispatchedChat
+from rewound.llm.dispatching import Dispatcher
+from rewound.llm.looking import Look, Seen
+from rewound.llm.nodes import LANES, Endpoint, Lane, Node
+from rewound.llm.replies import ChatFailed
+from tests.integration.noding import ScriptedNode, nodes
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"facts": {"type": "array", "items": {"type": "string"}}},
+    "required": ["facts"],
+}
+SOON = Pace(probe_s=0.05)
+LONG_S = 30.0
+"""Far more than anything here takes: whoever waits so long waits in vain."""
+
+
+def node_of(server: ScriptedNode, lanes: tuple[Lane, ...] = LANES) -> Node:
+    return Node(name=f"n{server.port}", urls={"chat": server.url}, lanes=lanes)
+
+
+@contextlib.contextmanager
+def dispatching(
+    servers: Sequence[ScriptedNode], *made: Node, pace: Pace = SOON, **more: Any
+) -> Iterator[Dispatcher]:
+    """With a node for each server unless they are given. What hangs is seen without a timeout."""
+    at = {server.url: server for server in servers}
+
+    def look(endpoint: Endpoint) -> Look:
+        server = at[endpoint.url]
+        return lambda: Seen(server.well, server.slots)
+
+    made = made or tuple(map(node_of, servers))
+    dispatcher = Dispatcher(made, pace=pace, look=look, **more)
+    try:
+        dispatcher.watch()
+        yield dispatcher
+    finally:
+        dispatcher.close()
+
+
+def chat_at(dispatcher: Dispatcher, lane: Lane = "background") -> DispatchedChat:
+    def make(endpoint: Endpoint) -> Chat:
+        return Chat(endpoint.url, "toy", endpoint.key, LONG_S)
+
+    return DispatchedChat(dispatcher, lane, "chat", make)
+
+
+def ask(chat: DispatchedChat, text: str) -> list[str]:
+    facts: list[str] = chat.answer("Say it.", text, SCHEMA, 100)["facts"]
+    return facts
+
+
+def echoing(*servers: ScriptedNode) -> None:
+    for server in servers:
+        server.good = lambda told: {"facts": [told]}
+
+
+def eventually(reached: Callable[[], bool]) -> None:
+    """Wait for what other threads bring about."""
+    ticking = threading.Event()
+    for _ in range(int(LONG_S / 0.005)):
+        if reached():
+            return
+        ticking.wait(0.005)
+    raise AssertionError("it does not come")
+
+
+def test_calls_overlap_as_far_as_there_are_slots_and_no_further() -> None:
+    with nodes(3, slots=2) as servers, dispatching(servers) as dispatcher:
+        echoing(*servers)
+        together = threading.Barrier(6)
+        for server in servers:
+            server.within = lambda: together.wait(LONG_S)
+        chat = chat_at(dispatcher)
+        eventually(lambda: chat.parallel == 6)
+        with ThreadPoolExecutor(24) as pool:
+            texts = [str(number) for number in range(24)]
+            assert list(pool.map(lambda text: ask(chat, text), texts)) == [[t] for t in texts]
+        assert [server.most for server in servers] == [2, 2, 2]
+        assert {len(server.told) for server in servers} == {8}
+
+
+def test_what_a_killed_node_was_asked_goes_to_another() -> None:
+    with nodes(2) as servers, dispatching(servers) as dispatcher:
+        echoing(*servers)
+        chat = chat_at(dispatcher)
+        servers[0].hang()
+        with ThreadPoolExecutor(2) as pool:
+            asked = [pool.submit(ask, chat, text) for text in "ab"]
+            assert servers[0].asked.wait(LONG_S)
+            servers[0].kill()
+            assert sorted(each.result(LONG_S) for each in asked) == [["a"], ["b"]]
+        assert sorted(servers[1].told) == ["a", "b"]
+        eventually(lambda: states(dispatcher)[0] == "down")
+        servers[0].go_on.set()
+        servers[0].revive()
+        eventually(lambda: states(dispatcher)[0] == "trying")
+        eventually(lambda: (ask(chat, "c"), states(dispatcher)[0] == "up")[1])
+
+
+def test_what_hangs_is_broken_off_and_goes_to_another() -> None:
+    with nodes(2) as servers, dispatching(servers) as dispatcher:
+        echoing(*servers)
+        chat = chat_at(dispatcher)
+        assert chat.context_tokens() == 8192
+        servers[0].hang()
+        with ThreadPoolExecutor(2) as pool:
+            asked = [pool.submit(ask, chat, text) for text in "ab"]
+            assert sorted(each.result(LONG_S) for each in asked) == [["a"], ["b"]]
+        assert states(dispatcher) == ["down", "up"]
+        servers[0].go_on.set()
+        eventually(lambda: states(dispatcher)[0] == "trying")
+
+
+def test_a_slow_node_gets_less() -> None:
+    with nodes(2) as servers, dispatching(servers) as dispatcher:
+        echoing(*servers)
+        chat = chat_at(dispatcher)
+        slow, quick = servers
+
+        def within() -> None:
+            """As long as the other takes for ten, or for all that is left."""
+            begun = len(quick.told)
+            eventually(lambda: len(quick.told) >= min(begun + 10, 41 - len(slow.told)))
+
+        slow.within = within
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda number: ask(chat, str(number)), range(42)))
+        assert len(slow.told) + len(quick.told) == 42 and 1 <= len(slow.told) <= 6
+
+
+def test_with_nobody_there_it_is_said_and_with_somebody_back_it_goes_on() -> None:
+    with nodes(1) as (server,), dispatching([server]) as dispatcher:
+        back = threading.Event()
+        server.kill()
+        chat = chat_at(dispatcher)
+        eventually(lambda: chat.parallel == 0)
+        with pytest.raises(ChatFailed) as caught:
+            ask(chat, "a")
+        assert caught.value.why is Why.UNREACHABLE and "no node" in str(caught.value)
+        with pytest.raises(ChatFailed, match="no node"):
+            chat.context_tokens()
+        dispatcher.on_return(back.set)
+        server.revive()
+        assert back.wait(LONG_S)
+        assert ask(chat, "a") == []
+
+
+def test_one_that_looks_well_but_answers_nothing_is_left_alone_for_a_while() -> None:
+    with nodes(2) as servers, dispatching(servers) as dispatcher:
+        echoing(*servers)
+        servers[0].status = 503
+        chat = chat_at(dispatcher)
+        for number in range(30):
+            assert ask(chat, str(number)) == [str(number)]
+        (sick, _) = dispatcher.figures()
+        assert 1 <= sick.lanes["background"].away < 10 and sick.lanes["background"].ok == 0
+
+
+def test_people_wait_for_one_background_call_at_most() -> None:
+    with nodes(1) as (server,), dispatching([server]) as dispatcher:
+        echoing(server)
+        background, person = chat_at(dispatcher), chat_at(dispatcher, "interactive")
+        step = threading.Semaphore(0)
+        server.within = lambda: step.acquire(timeout=LONG_S)
+        with ThreadPoolExecutor(12) as pool:
+            asked: list[Future[Any]] = [pool.submit(ask, background, "b") for _ in range(8)]
+            assert server.asked.wait(LONG_S)
+            eventually(lambda: dispatcher.lanes()["background"].waiting == 7)
+            asked += [pool.submit(ask, person, "p") for _ in range(2)]
+            eventually(lambda: dispatcher.lanes()["interactive"].waiting == 2)
+            for _ in range(10):
+                step.release()
+            for each in asked:
+                each.result(LONG_S)
+        assert server.told[:4] == ["b", "p", "p", "b"] and server.most == 1
+
+
+def test_lanes_of_their_own_never_meet() -> None:
+    with (
+        nodes(2) as servers,
+        dispatching(
+            servers,
+            node_of(servers[0], ("interactive",)),
+            node_of(servers[1], ("background",)),
+            pace=Pace(probe_s=60),
+        ) as dispatcher,
+    ):
+        echoing(*servers)
+        eventually(lambda: states(dispatcher) == ["up", "up"])
+        servers[1].hang()
+        with ThreadPoolExecutor(1) as pool:
+            stuck = pool.submit(ask, chat_at(dispatcher), "b")
+            assert servers[1].asked.wait(LONG_S)
+            assert ask(chat_at(dispatcher, "interactive"), "p") == ["p"]
+            servers[1].go_on.set()
+            assert stuck.result(LONG_S) == ["b"]
+
+
+def test_a_queue_that_is_full_says_when_to_try_again_and_a_deadline_is_kept() -> None:
+    patient = Pace(probe_s=60)
+    queues: dict[Lane, int] = {"interactive": 1}
+    with (
+        nodes(1) as (server,),
+        dispatching([server], pace=patient, queue_max=queues) as dispatcher,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        eventually(lambda: states(dispatcher) == ["up"])
+        echoing(server)
+        server.hang()
+        chat = chat_at(dispatcher, "interactive")
+        asked = [pool.submit(ask, chat, "a")]
+        assert server.asked.wait(LONG_S)
+        asked.append(pool.submit(ask, chat, "b"))
+        eventually(lambda: dispatcher.lanes()["interactive"].waiting == 1)
+        with pytest.raises(ChatFailed, match="try again in 1 s"):
+            ask(chat, "c")
+        with pytest.raises(NodesBusy) as caught:
+            run(dispatcher, "background", timeout_s=0.01)
+        assert caught.value.after_s == 1
+        server.go_on.set()
+        assert [each.result(LONG_S) for each in asked] == [["a"], ["b"]]
+
+
+def test_whoever_goes_away_waits_no_longer_and_holds_no_slot() -> None:
+    with (
+        nodes(1) as (server,),
+        dispatching([server], pace=Pace(probe_s=60)) as dispatcher,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        echoing(server)
+        eventually(lambda: states(dispatcher) == ["up"])
+        server.hang()
+        one, two = chat_at(dispatcher), chat_at(dispatcher)
+        running = pool.submit(ask, one, "a")
+        assert server.asked.wait(LONG_S)
+        waiting = pool.submit(ask, two, "b")
+        eventually(lambda: dispatcher.lanes()["background"].waiting == 1)
+        two.close()
+        assert isinstance(waiting.exception(LONG_S), ChatFailed)
+        assert dispatcher.lanes()["background"].waiting == 0
+        one.close()
+        assert isinstance(running.exception(LONG_S), ChatFailed)
+        server.go_on.set()
+        assert ask(chat_at(dispatcher), "c") == ["c"]
+
+
+def test_a_slow_read_is_put_to_a_second_node_and_the_first_answer_is_taken() -> None:
+    with nodes(2) as servers, dispatching(servers, hedge_s=0.01) as dispatcher:
+        held = threading.Event()
+
+        def call(endpoint: Endpoint, left_s: float) -> str:
+            if endpoint.url == servers[0].url:
+                held.wait(LONG_S)
+            return endpoint.url
+
+        assert run(dispatcher, "interactive", call=call, read=True) == servers[1].url
+        held.set()
+
+
+def test_nodes_come_and_go_while_it_runs() -> None:
+    still = Pace(probe_s=60)
+    with nodes(2) as (old, new), dispatching([old, new], node_of(old), pace=still) as dispatcher:
+        echoing(old, new)
+        eventually(lambda: states(dispatcher) == ["up"])
+        chat = chat_at(dispatcher)
+        old.hang()
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(ask, chat, "a")
+            assert old.asked.wait(LONG_S)
+            dispatcher.add(node_of(new))
+            assert dispatcher.drain(f"n{old.port}") and not dispatcher.drain("nobody")
+            assert ask(chat, "b") == ["b"] and new.told == ["b"]
+            assert dispatcher.remove(f"n{old.port}") and not dispatcher.remove("nobody")
+            assert asked.result(LONG_S) == ["a"], "it went to the other one"
+        assert new.told == ["b", "a"]
+        assert dispatcher.remove(f"n{new.port}")
+        with pytest.raises(ChatFailed, match="no node"):
+            ask(chat, "c")
+
+
+def run(dispatcher: Dispatcher, lane: Lane, **more: Any) -> Any:
+    given: dict[str, Any] = {"call": lambda endpoint, left_s: endpoint.url} | more
+    call = given.pop("call")
+    return dispatcher.ask(lane, "chat", call, is_away=lambda error: False, asker=Asker(), **given)
+
+
+def states(dispatcher: Dispatcher) -> list[str]:
+    return [each.state for each in dispatcher.figures()]
+
+
+def test_without_any_node_for_it_nobody_is_asked() -> None:
+    with dispatching([]) as dispatcher, pytest.raises(NodesAway):
+        run(dispatcher, "interactive")
