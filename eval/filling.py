@@ -80,7 +80,7 @@ class RandomVectors:
 
 
 class _Filling(Models, frozen=True, kw_only=True):
-    def make_embedder(self) -> RandomVectors:
+    def make_embedder(self, nodes: object = None) -> RandomVectors:
         return RandomVectors()
 
 

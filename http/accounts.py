@@ -4,7 +4,7 @@ import msgspec
 
 from rewound.http.chats import BadLine
 from rewound.http.files import Skip
-from rewound.memory.replies import Item, Reply
+from rewound.memory.replies import Item, NodeShown, Reply
 
 UNCHANGED = frozenset({"seen again", "unchanged"})
 """Statuses of an item that was there already."""
@@ -66,3 +66,21 @@ class Owning(Reply, frozen=True, kw_only=True):
     data: str
     socket: str
     pid: int
+
+
+class Healthy(Reply, frozen=True, kw_only=True):
+    """What `health` found. `status` is `ok` or `degraded`; `degraded` says what is not as it should
+    be, in words."""
+
+    status: str
+    degraded: tuple[str, ...]
+    extractor: str | None
+    embedder: str | None
+    judge: str | None
+    pending: int
+    failed: int
+    parked: int
+    unembedded: int
+    unjudged: int
+    nodes: tuple[NodeShown, ...]
+    notes: tuple[str, ...] = ()

@@ -97,6 +97,11 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         ("config", "Show every setting and where it came from."),
         ("own", "Hold the store and serve other commands until stopped."),
         ("accept-clock", "Go on writing after the clock was set back."),
+    )
+    | _entries(
+        "cli_nodes",
+        ("nodes", "The model servers that work is sent to."),
+        ("health", "Whether everything works, and what does not."),
     ),
     "Measure": _entries(
         "cli_eval",

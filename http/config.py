@@ -25,6 +25,23 @@ Color = Literal["auto", "always", "never"]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 
 
+class NodeSetting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A `[[nodes]]` table of the file: a machine (`host`) with a server for each role at its usual
+    port, or servers at the addresses that are given."""
+
+    name: str | None = None
+    host: str | None = None
+    embed: str | None = None
+    rerank: str | None = None
+    chat: str | None = None
+    decide: str | None = None
+    lanes: tuple[Literal["interactive", "background"], ...] = ("interactive", "background")
+    slots: int | None = None
+    model: str | None = None
+    key: str | None = None
+    key_file: str | None = None
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What can be set once for all commands. `docs/configuration.md` says the same at length."""
 
@@ -92,6 +109,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """A file that holds this key."""
     rerank_scale: Literal["auto", "share", "logit"] = "auto"
     """What the rerank server's scores are: shares from 0 to 1, logits, or as they look."""
+    nodes: str | tuple[NodeSetting, ...] | None = None
+    """Model servers: names of machines and addresses, separated by commas; tables in the file."""
+    bg_nodes: str | None = None
+    """Those that work behind people's backs, where these are not the same."""
+    hedge_ms: Annotated[int, msgspec.Meta(ge=0, le=60_000)] = 0
+    """After so long a read that waits for a node is put to a second one as well; 0 never does."""
     attributes: str | None = None
     """A JSON file of attributes that rules are to know besides their own."""
     ranker: str | None = None
@@ -119,6 +142,7 @@ def models_of(settings: Settings) -> "Models":
     from rewound.memory import RewoundError
     from rewound.memory.model_servers import key_of
     from rewound.memory.models import Models
+    from rewound.memory.node_tables import nodes_from
 
     given = {name: getattr(settings, name) for name in Models.__struct_fields__}
     for name, value in given.items():
@@ -127,12 +151,17 @@ def models_of(settings: Settings) -> "Models":
         elif isinstance(value, str):
             given[name] = value.strip() or None
     try:
+        given["nodes"] = nodes_from(_told(settings.nodes), settings.bg_nodes)
         for role in ("chat", "embed", "rerank"):
             file = getattr(settings, f"{role}_key_file")
             given[f"{role}_key"] = key_of(given[f"{role}_key"], file, role.upper())
         return Models(**given)
     except RewoundError as error:
         raise BadSetting(error.message, field=error.field or "models") from None
+
+
+def _told(nodes: str | tuple[NodeSetting, ...] | None) -> str | list[dict[str, Any]] | None:
+    return [msgspec.structs.asdict(each) for each in nodes] if isinstance(nodes, tuple) else nodes
 
 
 class BadSetting(click.ClickException):
@@ -245,6 +274,8 @@ def shown(name: str, value: object) -> str:
     """A value as `rewound config` prints it; what looks like a secret is never printed."""
     if value is None:
         return "(not set)"
+    if isinstance(value, tuple):
+        return ", ".join(each.name or each.host or "?" for each in value)
     if any(word in name for word in ("secret", "password", "token", "_key")):
         return "(hidden)"
     return str(value).lower() if isinstance(value, bool) else str(value)

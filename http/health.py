@@ -12,7 +12,7 @@ from rewound.http.asking import Desk
 from rewound.http.metrics import pending_of
 from rewound.memory import RewoundError
 from rewound.memory import requests as q
-from rewound.memory.replies import Figures, Found, Working
+from rewound.memory.replies import Figures, Found, NodeList, Working
 
 Word = Literal["ok", "degraded", "failing"]
 
@@ -20,10 +20,11 @@ _QUERY = "health"
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`degraded`: reads are answered, but writes are not taken or meanings are not found.
+    """`degraded`: reads are answered, but writes are not taken, meanings are not found, or a model
+    server does not answer (then `parts.degraded` says what follows from that).
 
-    `parts` (store, embedder, workers, pending, queues, and processes where several answer) only for
-    who has the key.
+    `parts` (store, embedder, workers, nodes, degraded, pending, queues, and processes where several
+    answer) only for who has the key.
     """
 
     status: Word
@@ -39,6 +40,7 @@ class Probe(NamedTuple):
     embedder: str = "unknown"
     """`used`, `idle` (nothing to compare with), `failing` or `unknown`."""
     code: str | None = None
+    nodes: NodeList | None = None
 
 
 class Prober:
@@ -68,7 +70,8 @@ class Prober:
         try:
             figures = last.figures if fresh else self._figures()
             working = last.working if fresh else self._working()
-            return Probe(last.at if fresh else now, figures, working, self._embedder(figures))
+            at, nodes = last.at if fresh else now, self._nodes()
+            return Probe(at, figures, working, self._embedder(figures), nodes=nodes)
         except RewoundError as error:
             return Probe(now, None, code=error.code)
 
@@ -80,6 +83,12 @@ class Prober:
     def _working(self) -> Working:
         reply = self._desk.link.call(q.Workers())
         assert isinstance(reply, Working), "Workers is answered with Working"
+        return reply
+
+    def _nodes(self) -> NodeList:
+        """Asked each time: nodes come and go, and their figures cost nothing."""
+        reply = self._desk.link.call(q.Nodes())
+        assert isinstance(reply, NodeList), "Nodes is answered with NodeList"
         return reply
 
     def _embedder(self, figures: Figures | None) -> str:
@@ -103,10 +112,12 @@ class Prober:
 
 def health_of(probe: Probe, desk: Desk, *, told: bool) -> Health:
     """The status word, and the parts when they may be told."""
-    figures, working = probe.figures, probe.working
+    figures, working, nodes = probe.figures, probe.working, probe.nodes
     if figures is None:
         status: Word = "failing"
     elif figures.read_only is not None or probe.embedder == "failing":
+        status = "degraded"
+    elif nodes is not None and nodes.degraded:
         status = "degraded"
     else:
         status = "ok"
@@ -135,6 +146,8 @@ def health_of(probe: Probe, desk: Desk, *, told: bool) -> Health:
             "store": store,
             "embedder": {"state": probe.embedder},
             "workers": workers,
+            "nodes": None if nodes is None else nodes.nodes,
+            "degraded": () if nodes is None else nodes.degraded,
             "pending": None if figures is None else pending_of(figures),
             "queues": {"reads": desk.reads, "writes": desk.writes},
         },

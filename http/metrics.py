@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from rewound.memory.replies import Figures
+from rewound.memory.replies import Figures, LaneCalls, NodeAddress, NodeList
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -72,9 +72,14 @@ class Counted(msgspec.Struct, frozen=True, array_like=True):
 
 
 def text_of(
-    figures: Figures | None, workers: Mapping[int | None, Counted], restarts: int = 0
+    figures: Figures | None,
+    workers: Mapping[int | None, Counted],
+    restarts: int = 0,
+    *,
+    nodes: NodeList | None = None,
 ) -> str:
-    """The figures of all processes by their number, None for one that answers alone."""
+    """The figures of all processes by their number, None for one that answers alone; of the store,
+    and of its `nodes`, where it could be asked."""
     labels = {number: {} if number is None else {"worker": str(number)} for number in workers}
     each = [(labels[number], counted) for number, counted in workers.items()]
     lines = [
@@ -97,6 +102,7 @@ def text_of(
         f"rewound_http_worker_restarts_total {restarts}",
         *_gauge("rewound_up", "Whether the store answers.", int(figures is not None)),
         *(() if figures is None else _stored(figures)),
+        *(() if nodes is None else _at_nodes(nodes)),
     ]
     return "\n".join(lines) + "\n"
 
@@ -143,6 +149,51 @@ def _stored(figures: Figures) -> Iterator[str]:
     yield f"rewound_store_bytes{_labels(part='views')} {figures.view_bytes}"
     read_only = int(figures.read_only is not None)
     yield from _gauge("rewound_read_only", "Whether the store takes no writes.", read_only)
+
+
+_Address = tuple[dict[str, str], NodeAddress]
+
+
+def _at_nodes(nodes: NodeList) -> Iterator[str]:
+    """Of each address of a node (`role` is all that it answers for), and of each lane."""
+    found: list[_Address] = [
+        ({"node": node.name, "role": "+".join(address.roles)}, address)
+        for node in nodes.nodes
+        for address in node.addresses
+    ]
+    yield from _family("rewound_node_up", "gauge", "Whether it may be asked.")
+    for labels, address in found:
+        yield f"rewound_node_up{_labels(**labels)} {int(address.state != 'down')}"
+    yield from _family("rewound_node_slots", "gauge", "Calls that it takes at once.")
+    for labels, address in found:
+        yield f"rewound_node_slots{_labels(**labels)} {address.slots}"
+    calls = [
+        ({**labels, "lane": lane}, of_lane)
+        for labels, address in found
+        for lane, of_lane in address.lanes.items()
+    ]
+    yield from _calls(calls)
+    yield from _family("rewound_lane_waiting", "gauge", "Calls that wait for a slot.")
+    for lane, queue in nodes.queues.items():
+        yield f"rewound_lane_waiting{_labels(lane=lane)} {queue.waiting}"
+    yield from _family("rewound_lane_refused_total", "counter", "Calls that nobody was asked.")
+    for lane, queue in nodes.queues.items():
+        for why, count in (("busy", queue.busy), ("away", queue.away)):
+            yield f"rewound_lane_refused_total{_labels(lane=lane, why=why)} {count}"
+
+
+def _calls(calls: Sequence[tuple[dict[str, str], LaneCalls]]) -> Iterator[str]:
+    yield from _family("rewound_node_calls_running", "gauge", "Calls under way.")
+    for labels, of_lane in calls:
+        yield f"rewound_node_calls_running{_labels(**labels)} {of_lane.running}"
+    yield from _family("rewound_node_calls_total", "counter", "Calls by how they ended.")
+    for labels, of_lane in calls:
+        ends = (("ok", of_lane.ok), ("away", of_lane.away), ("given_up", of_lane.given_up))
+        for result, count in ends:
+            yield f"rewound_node_calls_total{_labels(**labels, result=result)} {count}"
+    yield from _family("rewound_node_call_seconds_total", "counter", "Time that calls took.")
+    for labels, of_lane in calls:
+        yield f"rewound_node_call_seconds_total{_labels(**labels)} {of_lane.seconds:.3f}"
 
 
 def _family(name: str, kind: str, about: str) -> tuple[str, str]:

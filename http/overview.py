@@ -57,7 +57,7 @@ class Whole:
     async def metrics(self) -> str:
         probe = await self._prober.probe()
         if self._team is None:
-            return text_of(probe.figures, {None: self._counted()})
+            return text_of(probe.figures, {None: self._counted()}, nodes=probe.nodes)
         others = await self._team.counted()
         workers: dict[int | None, Counted] = {0: self._counted(), **others}
-        return text_of(probe.figures, workers, self._team.restarts)
+        return text_of(probe.figures, workers, self._team.restarts, nodes=probe.nodes)

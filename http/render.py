@@ -12,6 +12,7 @@ from rewound.http import (
     render_explain,
     render_feed,
     render_graph,
+    render_nodes,
     render_profile,
     render_read,
     render_store,
@@ -155,5 +156,6 @@ RENDERERS: dict[type, Callable[[Sheet, Any], None]] = {
     **render_store.RENDERERS,
     **render_why.RENDERERS,
     **render_graph.RENDERERS,
+    **render_nodes.RENDERERS,
     **render_profile.RENDERERS,
 }

@@ -230,6 +230,9 @@ _DELETE = ("ids", *_CHOOSING, "key")
 _OTHERS = tuple(name for name in FILTER_PARTS if name not in ("what", "kinds"))
 _LISTED = tuple(name for name in FILTER_PARTS if name != "what")
 _MARKS = ("container", "key", "scope", "unless_after", "add_tags", "remove_tags", "importance")
+_NODE = (
+    "name", "host", "embed", "rerank", "chat", "decide", "lanes", "slots", "model", "api_key",
+)  # fmt: skip
 _ID = {"id": "id"}
 _IDS = {"id": "ids"}
 
@@ -363,6 +366,12 @@ def _store() -> list[Route]:
              "Try again to derive facts where that failed or was parked."),
         make("POST", "/v1/workers", q.Workers, r.Working,
              "How the workers stand; pause them, let them go on, or wait for them."),
+        make("GET", "/v1/nodes", q.Nodes, r.NodeList,
+             "List the model servers that work is sent to, and how they stand.",
+             omit=("container", *_NODE), fixed={"action": "list"}),
+        make("POST", "/v1/nodes", q.Nodes, r.NodeList,
+             "Add a model server, drain it, remove it, or check that all of them work.",
+             omit=("container",)),
         make("GET", "/v1/stats", q.Stats, r.Figures, "Figures of a container or of the store."),
         make("GET", "/v1/containers", q.Containers, r.ContainerList, "List the containers.",
              omit=("container",)),

@@ -23,15 +23,12 @@ class Pace(NamedTuple):
 
     probe_s: float = 5.0
     """Between two probes of one server."""
+    probe_timeout_s: float = 2.5
+    """Half of the time between two: so two that fail fit into two intervals."""
     failures: int = 2
     """So many in a row, of calls or of probes, mean that a server is down."""
     holds_max: int = 4
     """One that fails what it is asked is left alone for `probe_s`, doubled so often at most."""
-
-    @property
-    def probe_timeout_s(self) -> float:
-        """Half of the time between two: so two that fail fit into two intervals."""
-        return self.probe_s / 2
 
 
 PACE = Pace()

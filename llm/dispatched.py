@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from rewound.eventlog.enums import Why
-from rewound.llm.askers import Asker, NotAsked
+from rewound.llm.askers import Asker, NodesBusy, NotAsked
+from rewound.llm.chat_model import ChatModel
 from rewound.llm.dispatching import Dispatcher
-from rewound.llm.embedding import Embedder, EmbeddingFailed, Vectors
+from rewound.llm.embedding import (
+    Embedder,
+    EmbeddingAway,
+    EmbeddingBusy,
+    EmbeddingFailed,
+    Vectors,
+    query_vectors,
+)
 from rewound.llm.nodes import Endpoint, Lane, Role
 from rewound.llm.replies import ChatFailed, Schema
 
-T = TypeVar("T")
 
+class NobodyAsked(ChatFailed):
+    """No server was asked: none is up, too much waits already, or whoever asked has gone."""
 
-class Answers(Protocol):
-    """A chat model, at one address or at several."""
-
-    @property
-    def model(self) -> str | None: ...
-
-    def answer(self, system: str, user: str, schema: Schema, max_tokens: int) -> dict[str, Any]: ...
-
-    def context_tokens(self) -> int: ...
-
-    def close(self) -> None: ...
+    def __init__(self, message: str) -> None:
+        super().__init__(message, Why.UNREACHABLE)
 
 
 class DispatchedChat:
@@ -40,7 +40,7 @@ class DispatchedChat:
         dispatcher: Dispatcher,
         lane: Lane,
         role: Role,
-        make: Callable[[Endpoint], Answers],
+        make: Callable[[Endpoint], ChatModel],
         model: str | None = None,
         *,
         owns: bool = False,
@@ -68,21 +68,38 @@ class DispatchedChat:
         """Give up: what is under way ends at once with ChatFailed, and so does all that follows."""
         self._asker.go()
         self._clients.close()
+        self._dispatcher.let_go(self._clients)
         if self._owns:
             self._dispatcher.close()
 
-    def answer(self, system: str, user: str, schema: Schema, max_tokens: int) -> dict[str, Any]:
-        """One object of the form of `schema`. Raises ChatFailed."""
+    def answer(
+        self,
+        system: str,
+        user: str,
+        schema: Schema,
+        max_tokens: int,
+        timeout_s: float | None = None,
+    ) -> dict[str, Any]:
+        """One object of the form of `schema`, of at most `max_tokens`. Raises ChatFailed, after
+        `timeout_s` at the latest."""
 
         def call(endpoint: Endpoint, left_s: float) -> dict[str, Any]:
-            return self._clients.of(endpoint).answer(system, user, schema, max_tokens)
+            within_s = None if timeout_s is None else left_s
+            chat = self._clients.of(endpoint)
+            return chat.answer(system, user, schema, max_tokens, within_s)
 
         try:
             return self._dispatcher.ask(
-                self._lane, self._role, call, is_away=_is_away, asker=self._asker
+                self._lane,
+                self._role,
+                call,
+                is_away=_is_away,
+                timeout_s=timeout_s,
+                asker=self._asker,
+                read=self._lane == "interactive",
             )
         except NotAsked as error:
-            raise ChatFailed(str(error), Why.UNREACHABLE) from None
+            raise NobodyAsked(str(error)) from None
 
     def context_tokens(self) -> int:
         """How many tokens any of the nodes reads and writes in one call. Raises ChatFailed."""
@@ -95,53 +112,98 @@ class DispatchedChat:
             except ChatFailed as error:
                 failed = error  # another one may be there
             except NotAsked as error:
-                failed = ChatFailed(str(error), Why.UNREACHABLE)
+                failed = NobodyAsked(str(error))
         if known:
             return min(known)
         if failed is not None:
             raise failed
-        raise ChatFailed(
-            f"no node that answers for {self._role} in the {self._lane} lane can be reached",
-            Why.UNREACHABLE,
+        raise NobodyAsked(
+            f"no node that answers for {self._role} in the {self._lane} lane can be reached"
         )
 
 
 class DispatchedEmbedder:
     """An embedder that is at all nodes of a lane. Safe for any number of threads.
 
-    `make` gives the client of one endpoint; `is_away` tells what it raises when nobody was there.
+    `make` gives the client of one endpoint, all of which make the same vectors, under one name. One
+    that `owns` its dispatcher closes it.
     """
 
     def __init__(
         self,
         dispatcher: Dispatcher,
         name: str,
-        dimensions: int,
         make: Callable[[Endpoint], Embedder],
-        is_away: Callable[[BaseException], bool],
+        *,
+        owns: bool = False,
     ) -> None:
         self._dispatcher = dispatcher
-        self.name = name
-        self.dimensions = dimensions
-        self._is_away = is_away
+        self._owns = owns
+        self._dimensions: int | None = None
+        self._asker = Asker()
         self._clients = dispatcher.clients(make, _close)
+        self.name = name
+
+    @property
+    def dimensions(self) -> int:
+        """Found out by the first vector. Raises EmbeddingFailed."""
+        if self._dimensions is None:
+            self.embed(["a plain sentence"])
+        assert self._dimensions is not None
+        return self._dimensions
+
+    def close(self) -> None:
+        """Give up what is under way, from any thread."""
+        self._asker.go()
+        self._clients.close()
+        if self._owns:
+            self._dispatcher.close()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """For people who wait. Raises EmbeddingFailed."""
+        """Of texts that are to be found. Raises EmbeddingFailed."""
         return self.embed_for(texts, "interactive", None)
 
-    def embed_for(self, texts: Sequence[str], lane: Lane, timeout_s: float | None) -> Vectors:
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Of questions. Raises EmbeddingFailed."""
+        return self.embed_for(texts, "interactive", None, asked=True)
+
+    def embed_for(
+        self, texts: Sequence[str], lane: Lane, timeout_s: float | None, *, asked: bool = False
+    ) -> Vectors:
         """Unit vectors, in the order of the texts. Raises EmbeddingFailed."""
 
         def call(endpoint: Endpoint, left_s: float) -> Vectors:
-            return self._clients.of(endpoint).embed(texts)
+            client = self._clients.of(endpoint)
+            made = query_vectors(client, texts) if asked else client.embed(texts)
+            return self._settled(made, endpoint)
 
         try:
             return self._dispatcher.ask(
-                lane, "embed", call, is_away=self._is_away, timeout_s=timeout_s, read=True
+                lane,
+                "embed",
+                call,
+                is_away=lambda error: isinstance(error, EmbeddingAway),
+                timeout_s=timeout_s,
+                asker=self._asker,
+                read=lane == "interactive",
             )
+        except NodesBusy as error:
+            raise EmbeddingBusy(str(error), error.after_s) from None
         except NotAsked as error:
-            raise EmbeddingFailed(str(error)) from None
+            raise EmbeddingAway(str(error)) from None
+
+    def _settled(self, made: Vectors, endpoint: Endpoint) -> Vectors:
+        """Raises EmbeddingFailed for vectors of another model than those before."""
+        if not len(made):
+            return made
+        if self._dimensions is None:
+            self._dimensions = made.shape[1]
+        elif made.shape[1] != self._dimensions:
+            raise EmbeddingFailed(
+                f"node {endpoint.node} gives vectors of {made.shape[1]} dimensions, and there were "
+                f"some of {self._dimensions} before: another model runs there"
+            )
+        return made
 
 
 def _is_away(error: BaseException) -> bool:

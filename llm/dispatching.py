@@ -10,16 +10,19 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rewound.llm.askers import Asker, GivenUp, NodesAway, NodesBusy, NotAsked
 from rewound.llm.breaking import PACE, Pace
 from rewound.llm.client_sets import Clients
 from rewound.llm.hedging import hedged
-from rewound.llm.looking import Look, Looker, Seen
 from rewound.llm.nodes import LANES, Endpoint, Lane, Node, Role
 from rewound.llm.scheduling import Begin, Drop, Ending, EndpointFigures, Refused, Scheduler
+
+if TYPE_CHECKING:
+    from rewound.llm.looking import Look, Seen
 
 T = TypeVar("T")
 C = TypeVar("C")
@@ -58,8 +61,7 @@ class Dispatcher:
         self._pace = pace
         self._hedge_s = hedge_s
         self._scheduler = Scheduler(nodes, pace, dict(queue_max or {}))
-        self._looker = None if look is not None else Looker(pace.probe_timeout_s)
-        self._look = look or Looker.at.__get__(self._looker)
+        self._looks = look
         self._state = threading.Condition()
         self._decided: dict[int, Begin | Drop] = {}
         self._clients: list[Clients[object]] = []
@@ -228,30 +230,45 @@ class Dispatcher:
                     ).start()
 
     def _watch(self, server: Endpoint) -> None:
-        look = self._look(server)
-        while True:
-            seen = _seen(look)
-            with self._state:
-                if self._closed or not self._scheduler.knows(server):
+        with self._looking_at(server) as look:
+            while True:
+                seen = _seen(look)
+                with self._state:
+                    if self._closed or not self._scheduler.knows(server):
+                        return
+                    before = self._scheduler.state(server)
+                    now = time.monotonic()
+                    self._scheduler.probed(
+                        server, now, well=seen.well, slots=seen.slots, busy=seen.busy
+                    )
+                    after = self._scheduler.state(server)
+                    self._poked.discard(server.id)
+                    self._pump()
+                    if before != after:
+                        self._state.notify_all()
+                if after == "down" and not seen.well:
+                    self._break_off(server)  # what hangs there would hang for long
+                self._changed(server, before, after)
+                self._rest(server, now + self._pace.probe_s)
+
+    def _rest(self, server: Endpoint, until: float) -> None:
+        """Wait until it is to be looked at again."""
+        with self._state:
+            while self._scheduler.knows(server) and not self._scheduler.suspect(server):
+                left_s = until - time.monotonic()
+                if left_s <= 0 or server.id in self._poked or self._closed:
                     return
-                before = self._scheduler.state(server)
-                now = time.monotonic()
-                self._scheduler.probed(
-                    server, now, well=seen.well, slots=seen.slots, busy=seen.busy
-                )
-                after = self._scheduler.state(server)
-                self._pump()
-            if after == "down" and not seen.well:
-                self._break_off(server)  # what hangs there would hang for long
-            self._changed(server, before, after)
-            with self._state:
-                until = now + self._pace.probe_s
-                self._poked.discard(server.id)
-                while self._scheduler.knows(server) and not self._scheduler.suspect(server):
-                    left_s = until - time.monotonic()
-                    if left_s <= 0 or server.id in self._poked or self._closed:
-                        break
-                    self._state.wait(left_s)
+                self._state.wait(left_s)
+
+    @contextmanager
+    def _looking_at(self, server: Endpoint) -> Iterator[Look]:
+        if self._looks is not None:
+            yield self._looks(server)
+            return
+        from rewound.llm.looking import Looker  # httpx takes a while to load
+
+        with closing(Looker(server, self._pace.probe_timeout_s)) as looker:
+            yield looker
 
     def _break_off(self, server: Endpoint) -> None:
         for clients in list(self._clients):
@@ -288,6 +305,10 @@ class Dispatcher:
         made = Clients(make, close)
         self._clients.append(made)  # type: ignore[arg-type]
         return made
+
+    def let_go(self, clients: Clients[C]) -> None:
+        """These clients were closed by whoever had them."""
+        self._clients = [each for each in self._clients if each is not clients]
 
     def add(self, node: Node) -> None:
         """Work with a node from now on; one of that name is replaced."""
@@ -328,8 +349,6 @@ class Dispatcher:
             self._state.notify_all()
         for clients in self._clients:
             clients.close()
-        if self._looker is not None:
-            self._looker.close()
 
     # --- how things stand
 
@@ -348,6 +367,16 @@ class Dispatcher:
         with self._state:
             return self._scheduler.up(lane, role)
 
+    def settle(self, timeout_s: float) -> None:
+        """Wait so long at most until every server was looked at once."""
+        until = time.monotonic() + timeout_s
+        with self._state:
+            while any(each.state == "new" for each in self._scheduler.figures()):
+                left_s = until - time.monotonic()
+                if left_s <= 0 or self._closed or not self._watching:
+                    return
+                self._state.wait(left_s)
+
     def figures(self) -> list[EndpointFigures]:
         with self._state:
             return self._scheduler.figures()
@@ -361,6 +390,8 @@ class Dispatcher:
 
 
 def _seen(look: Look) -> Seen:
+    from rewound.llm.looking import Seen
+
     try:
         return look()
     except Exception as error:

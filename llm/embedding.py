@@ -6,6 +6,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from rewound.llm.nodes import Lane
+
 Vectors = npt.NDArray[np.float32]
 """Shape (texts, dimensions)."""
 
@@ -15,6 +17,18 @@ class EmbeddingFailed(Exception):
 
     It never holds a text that was to be embedded.
     """
+
+
+class EmbeddingAway(EmbeddingFailed):
+    """The model's server could not be reached, or did not answer in time."""
+
+
+class EmbeddingBusy(EmbeddingFailed):
+    """The model is well, but has no time now. Try after `after_s` seconds."""
+
+    def __init__(self, message: str, after_s: int) -> None:
+        super().__init__(message)
+        self.after_s = after_s
 
 
 class Embedder(Protocol):
@@ -58,6 +72,18 @@ def query_vectors(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     if isinstance(embedder, AskingEmbedder):
         return embedder.embed_queries(texts)
     return embedder.embed(texts)
+
+
+@runtime_checkable
+class Laned(Protocol):
+    """An embedder that is asked by people and by what goes on behind their backs."""
+
+    def embed_for(
+        self, texts: Sequence[str], lane: Lane, timeout_s: float | None, *, asked: bool = False
+    ) -> Vectors:
+        """The vectors of texts, or of questions that were `asked`, for whoever waits `timeout_s` at
+        most. Raises EmbeddingFailed, and EmbeddingBusy."""
+        ...
 
 
 def checked(vectors: npt.ArrayLike, texts: int, dimensions: int) -> Vectors:

@@ -17,7 +17,7 @@ import numpy as np
 
 from rewound.eventlog.enums import Why
 from rewound.llm.calling import Refused, Server, ServerFailed, bearer, says_too_long
-from rewound.llm.embedding import EmbeddingFailed, Vectors, checked
+from rewound.llm.embedding import EmbeddingAway, EmbeddingFailed, Vectors, checked
 
 BATCH_TEXTS = 32
 BATCH_CHARS = 16_000
@@ -35,6 +35,13 @@ NOTHING = "(no text)"
 """Sent for a text without a word: servers refuse an empty one."""
 
 _log = logging.getLogger(__name__)
+
+
+def name_of(model: str, query_prefix: str = "", document_prefix: str = "") -> str:
+    """What tells vectors apart: `server/1`, the model, and the prefixes where there are any."""
+    prefixes = (("query", query_prefix), ("document", document_prefix))
+    parts = [f" {name}={json.dumps(text)}" for name, text in prefixes if text]
+    return f"server/1 {model}" + "".join(parts)
 
 
 class EmbeddingServer:
@@ -69,10 +76,7 @@ class EmbeddingServer:
 
     @property
     def name(self) -> str:
-        """`server/1`, the model, and the prefixes where there are any."""
-        prefixes = (("query", self._query_prefix), ("document", self._document_prefix))
-        parts = [f" {name}={json.dumps(text)}" for name, text in prefixes if text]
-        return f"server/1 {self._model}" + "".join(parts)
+        return name_of(self._model, self._query_prefix, self._document_prefix)
 
     @property
     def dimensions(self) -> int:
@@ -101,7 +105,8 @@ class EmbeddingServer:
                 pieces = [_Piece(text if text.strip() else NOTHING, 0) for text in batch]
                 rows += self._rows(pieces, prefix, timeout_s)
         except ServerFailed as failed:
-            raise EmbeddingFailed(str(failed)) from None
+            kind = EmbeddingAway if failed.why is Why.UNREACHABLE else EmbeddingFailed
+            raise kind(str(failed)) from None
         if not rows:
             return np.zeros((0, self._dimensions or 0), np.float32)
         return checked(np.asarray(rows), len(texts), self._settled(len(rows[0])))

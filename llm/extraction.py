@@ -52,12 +52,23 @@ class Doubted(list[Drawn]):
 
 class ExtractionFailed(Exception):
     """A model gave no usable answer; the message says why and holds no text of the source. `reply`
-    is what it answered, where it answered at all."""
+    is what it answered, where it answered at all.
 
-    def __init__(self, message: str, why: Why = Why.MALFORMED, reply: str | None = None) -> None:
+    `asked` is False where no model was asked at all: that is nothing that happened to the source.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        why: Why = Why.MALFORMED,
+        reply: str | None = None,
+        *,
+        asked: bool = True,
+    ) -> None:
         super().__init__(message)
         self.why = why
         self.reply = reply
+        self.asked = asked
 
 
 class Extractor(Protocol):
@@ -86,4 +97,14 @@ class Paced(Protocol):
 
     def close(self) -> None:
         """Give up what is under way, from any thread."""
+        ...
+
+
+@runtime_checkable
+class Spread(Protocol):
+    """What asks a model that may be at several places, each with several slots."""
+
+    @property
+    def parallel(self) -> int:
+        """How many calls can run at once now; 0 while nobody is there to be asked."""
         ...

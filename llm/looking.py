@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -27,26 +26,45 @@ class Seen(NamedTuple):
 
 
 Look = Callable[[], Seen]
+"""Looks at one server, again and again."""
 
 
 class Looker:
-    """Looks at servers, each by itself; safe for any number of threads."""
+    """Looks at one server over HTTP; of one thread, which closes it."""
 
-    def __init__(self, timeout_s: float) -> None:
-        self._timeout_s = timeout_s
-        self._client: httpx.Client | None = None
-        self._lock = threading.Lock()
-
-    def at(self, server: Endpoint) -> Look:
-        """What looks at one server, again and again; of one thread."""
-        return _Gaze(self, server).look
-
-    def tell(self, server: Endpoint, path: str) -> tuple[int, Any]:
-        """Status and JSON of an address of a server, None for what is none. Raises httpx's
-        errors."""
+    def __init__(self, server: Endpoint, timeout_s: float) -> None:
         headers = {"Authorization": f"Bearer {server.key}"} if server.key else {}
-        url = server.url.removesuffix("/v1") + path
-        with self._ready().stream("GET", url, headers=headers) as response:
+        self._root = server.url.removesuffix("/v1")
+        self._client = httpx.Client(
+            headers=headers,
+            timeout=timeout_s,
+            # Making ready for certificates takes longer than a look, and most need none.
+            verify=server.url.startswith("https:"),
+            limits=httpx.Limits(max_keepalive_connections=0),
+            trust_env=False,
+            follow_redirects=False,
+        )
+        self._slots: int | None = None
+        self._knows_props = False
+        self._tells_slots = True
+
+    def close(self) -> None:
+        self._client.close()
+
+    def __call__(self) -> Seen:
+        try:
+            status, _ = self._tell("/health")
+            if status >= 500 and status != 501:
+                self._knows_props = False
+                return Seen(False)
+            return Seen(True, self._told_slots(), self._told_busy())
+        except (httpx.HTTPError, httpx.InvalidURL, OSError):
+            self._knows_props = False  # it may come back as another
+            return Seen(False)
+
+    def _tell(self, path: str) -> tuple[int, Any]:
+        """Status and JSON of an address, None for what is none. Raises httpx's errors."""
+        with self._client.stream("GET", self._root + path) as response:
             body = b""
             for part in response.iter_bytes():
                 body += part
@@ -57,46 +75,9 @@ class Looker:
         except (ValueError, RecursionError):
             return response.status_code, None
 
-    def close(self) -> None:
-        with self._lock:
-            if self._client is not None:
-                self._client.close()
-
-    def _ready(self) -> httpx.Client:
-        with self._lock:
-            if self._client is None:
-                self._client = httpx.Client(
-                    timeout=self._timeout_s,
-                    limits=httpx.Limits(max_keepalive_connections=0),
-                    trust_env=False,
-                    follow_redirects=False,
-                )
-            return self._client
-
-
-class _Gaze:
-    def __init__(self, looker: Looker, server: Endpoint) -> None:
-        self._looker = looker
-        self._server = server
-        self._slots: int | None = None
-        self._knows_props = False
-        self._tells_slots = True
-
-    def look(self) -> Seen:
-        try:
-            status, _ = self._looker.tell(self._server, "/health")
-            if status >= 500 and status != 501:
-                self._knows_props = False
-                return Seen(False)
-            return Seen(True, self._told_slots(), self._told_busy())
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, RuntimeError):
-            # RuntimeError is what a client says that was closed in between.
-            self._knows_props = False  # it may come back as another
-            return Seen(False)
-
     def _told_slots(self) -> int | None:
         if not self._knows_props:
-            _, props = self._looker.tell(self._server, "/props")
+            _, props = self._tell("/props")
             told = props.get("total_slots") if isinstance(props, dict) else None
             self._slots = told if type(told) is int and told > 0 else None
             self._knows_props, self._tells_slots = True, True
@@ -105,7 +86,7 @@ class _Gaze:
     def _told_busy(self) -> int | None:
         if not self._tells_slots or self._slots is None:
             return None
-        status, slots = self._looker.tell(self._server, "/slots")
+        status, slots = self._tell("/slots")
         if status != 200 or not isinstance(slots, list):
             self._tells_slots = False
             return None

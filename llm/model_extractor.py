@@ -16,8 +16,9 @@ from rewound.eventlog.enums import FactKind, Why
 from rewound.eventlog.instants import from_us
 from rewound.llm.chat import tokens_of
 from rewound.llm.chat_model import ChatModel
+from rewound.llm.dispatched import NobodyAsked
 from rewound.llm.english import verb_at, words_of
-from rewound.llm.extraction import Doubted, Drawn, ExtractionFailed, Said
+from rewound.llm.extraction import Doubted, Drawn, ExtractionFailed, Said, Spread
 from rewound.llm.grounding import (
     Ground,
     Unborne,
@@ -70,6 +71,10 @@ class ModelExtractor:
         """`model/` with the version of the prompt, and the model if it was named."""
         return f"model/1 {self._chat.model or ''}".rstrip()
 
+    @property
+    def parallel(self) -> int:
+        return self._chat.parallel if isinstance(self._chat, Spread) else 1
+
     def close(self) -> None:
         self._chat.close()
 
@@ -86,7 +91,8 @@ class ModelExtractor:
                     if all(each.text.lower() != other.text.lower() for other in drawn[piece]):
                         drawn[piece].append(each)
         except ChatFailed as failed:
-            raise ExtractionFailed(str(failed), failed.why, failed.reply) from None
+            asked = not isinstance(failed, NobodyAsked)
+            raise ExtractionFailed(str(failed), failed.why, failed.reply, asked=asked) from None
         for found in drawn:
             found.sort(key=lambda each: each.start)
         if not any(drawn):

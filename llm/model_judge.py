@@ -2,13 +2,15 @@
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from rewound.eventlog.enums import Outcome, Why
 from rewound.eventlog.instants import show_us
 from rewound.llm.chat import tokens_of
 from rewound.llm.chat_model import ChatModel
+from rewound.llm.extraction import Spread
 from rewound.llm.judging import Claim, JudgeFailed, Opinion, Pair
 from rewound.llm.prompting import fenced, prompt
 from rewound.llm.replies import ChatFailed
@@ -43,11 +45,20 @@ class ModelJudge:
         """One for each pair, None where the model would not say. Raises JudgeFailed."""
         found: list[Opinion | None] = []
         try:
-            for batch in self._batches(pairs):
-                found += self._ask(batch, halve=True)
+            for told in self._all(self._batches(pairs)):
+                found += told
         except ChatFailed as failed:
             raise JudgeFailed(str(failed)) from None
         return found
+
+    def _all(self, batches: list[list[str]]) -> Iterator[list[Opinion | None]]:
+        """What is said of each batch, in their order; so many at once as there is room for."""
+        at_once = self._chat.parallel if isinstance(self._chat, Spread) else 1
+        if min(len(batches), at_once) < 2:
+            yield from (self._ask(batch, halve=True) for batch in batches)
+            return
+        with ThreadPoolExecutor(at_once, thread_name_prefix="rewound-judge") as pool:
+            yield from pool.map(lambda batch: self._ask(batch, halve=True), batches)
 
     def _batches(self, pairs: Sequence[Pair]) -> list[list[str]]:
         """The pairs as they are shown, so many together as fit. Raises ChatFailed."""

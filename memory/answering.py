@@ -163,7 +163,7 @@ def _read(store: Store, request: q.Read, timeout_s: float) -> Reply:
             sequence = views.sequence()
             if container is None or position >= (request.at_least or 0):
                 if store.meaning.is_wanted(request, views, container, meant):
-                    meant = store.meaning.asked(request)
+                    meant = store.meaning.asked(request, until - time.monotonic())
                     continue  # embedding takes longer than a snapshot should be held
                 now_us = store.now_us(log.last_recorded_at())
                 sizes = store.sizes() if isinstance(request, q.Stats) else NO_SIZES

@@ -51,6 +51,9 @@ class Backlog:
         self._unseen: dict[ContainerId, int] = {}
         """Containers to be looked through, in a snapshot that holds this position."""
         self._opened = False
+        self._hurried: set[tuple[ContainerId, Ref]] = set()
+        self._rushes = False
+        """Whether what is still to be looked through for was hurried too."""
 
     # --- filling
 
@@ -88,15 +91,34 @@ class Backlog:
                 for ref, job in found:
                     if job.state is JobState.PENDING:
                         self._add(container, ref)
+                    elif job.state is JobState.FAILED and self._rushes:
+                        self._rush(container, ref)
                     elif job.state is JobState.FAILED:
                         self._later.setdefault((container, ref), job.retry_at or 0)
                 if len(found) == QUEUE_MAX:
                     self._unseen.setdefault(container, 0)
+                self._rushes = self._rushes and bool(self._unseen)
 
     def postpone(self, entry: Entry, due_us: int) -> None:
         with self._guard:
             if self._drop(entry):
                 self._later[entry.container, entry.ref] = due_us
+
+    def hurry(self) -> None:
+        """Let all that was put off come now: what it waited for may be there."""
+        with self._guard:
+            for container, ref in list(self._later):
+                self._rush(container, ref)
+                del self._later[container, ref]
+            self._rushes = bool(self._unseen) or not self._opened
+
+    def is_hurried(self, entry: Entry) -> bool:
+        """Whether it comes before its time; told once."""
+        with self._guard:
+            if (entry.container, entry.ref) not in self._hurried:
+                return False
+            self._hurried.discard((entry.container, entry.ref))
+            return True
 
     def drop(self, entry: Entry) -> None:
         with self._guard:
@@ -143,6 +165,10 @@ class Backlog:
         else:
             self._serial += 1
             self._queues.setdefault(container, {})[ref] = self._serial
+
+    def _rush(self, container: ContainerId, ref: Ref) -> None:
+        self._hurried.add((container, ref))
+        self._add(container, ref)
 
     def _drop(self, entry: Entry) -> bool:
         """Whether it was there, and had not been noticed again."""

@@ -6,6 +6,7 @@ from typing import Any, get_args
 import msgspec
 
 from rewound.eventlog.errors import InvalidInput
+from rewound.llm.nodes import NAME_CHARS_MAX, SLOTS_MAX
 from rewound.memory import fields as f
 from rewound.memory import requests as q
 from rewound.memory.condition_checks import check as check_where
@@ -296,6 +297,17 @@ REQUESTS: dict[type[q.Request], Checks] = {
     },
     q.Seal: _REQUEST,
     q.AcceptClock: _REQUEST,
+    q.Nodes: {
+        **_REQUEST,
+        "action": f.one_of(q.NodesAction),
+        "name": f.optional(f.words(NAME_CHARS_MAX)),
+        "host": f.optional(f.words(NAME_CHARS_MAX)),
+        **dict.fromkeys(("embed", "rerank", "chat", "decide"), f.optional(f.words(2_000))),
+        "lanes": f.each(f.one_of(q.LaneName), 2),
+        "slots": f.optional(f.whole(1, SLOTS_MAX)),
+        "model": f.optional(f.words(200)),
+        "api_key": f.optional(f.words(4_000)),
+    },
     q.Workers: {
         **_REQUEST,
         "action": f.one_of(q.WorkersAction),

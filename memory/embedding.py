@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from rewound.eventlog.envelope import WORKER
 from rewound.eventlog.errors import RewoundError
 from rewound.eventlog.ids import ContainerId, Kind, Ref
-from rewound.llm.embedding import EmbeddingFailed, Served
+from rewound.llm.embedding import EmbeddingBusy, EmbeddingFailed, Served
 from rewound.memory.deciding import Memoise
 from rewound.projections.memos import Memo, decode_memo, memo_key, text_digest
 from rewound.projections.vectors import quantise
@@ -85,6 +85,8 @@ class EmbeddingDuty:
         memos = self._known(container, texts)
         try:
             memos += self._made(container, texts)
+        except EmbeddingBusy as error:
+            return float(error.after_s)
         except EmbeddingFailed as error:
             if not self._works():
                 meaning.failed(error)
@@ -99,7 +101,7 @@ class EmbeddingDuty:
     def _works(self) -> bool:
         """Whether the embedder takes any text at all: then it is the texts that it refuses."""
         try:
-            self._engine.meaning.embed([_PLAIN])
+            self._engine.meaning.embed([_PLAIN], "background")
         except EmbeddingFailed:
             return False
         return True
@@ -124,6 +126,8 @@ class EmbeddingDuty:
         """
         try:
             return self._embedded(container, texts)
+        except EmbeddingBusy:
+            raise
         except EmbeddingFailed:
             if len(texts) == 1:
                 raise
@@ -142,7 +146,8 @@ class EmbeddingDuty:
     def _embedded(self, container: ContainerId, texts: dict[Ref, str]) -> list[tuple[Ref, Memo]]:
         if not texts:
             return []
-        vectors = self._engine.meaning.embed([text[:CHARS_MAX] for text in texts.values()])
+        shown = [text[:CHARS_MAX] for text in texts.values()]
+        vectors = self._engine.meaning.embed(shown, "background")
         numbers, scales = quantise(vectors)
         with self._engine.log.reading() as log:
             secret = log.key(container)

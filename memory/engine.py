@@ -38,6 +38,7 @@ from rewound.projections.catalog import WORDS
 from rewound.projections.tokens import clear_cache
 
 if TYPE_CHECKING:
+    from rewound.llm.dispatching import Dispatcher
     from rewound.llm.embedding import Embedder
     from rewound.memory.models import Models
     from rewound.memory.workers import Workers
@@ -111,6 +112,8 @@ class Engine:
         """What to go over the past again with."""
         self.reranks = Reranks()
         """What orders the hits of a search anew, where something does."""
+        self.nodes: Dispatcher | None = None
+        """What makes the calls at model servers."""
         self.judge: str | None = None
         """What compares facts with those before them, where something does."""
         self.onlookers = Onlookers()
@@ -257,7 +260,8 @@ class Engine:
                 if not self.meaning.is_wanted(request, views, container, meant):
                     likeness = self.meaning.likeness(request, views, container, meant)
                     return Job(request, actor, likeness)
-            meant = self.meaning.asked(request)  # the snapshot is closed while the model works
+            # The snapshot is closed while the model works.
+            meant = self.meaning.asked(request, timeout_s)
 
     def sizes(self) -> answering.Sizes:
         """What the store takes on disk, and whether erased bytes are still to be rewritten."""

@@ -1,10 +1,11 @@
 """The duty that draws facts from what was sent.
 
 A step reads some sources in one snapshot, closes that, lets the extractor work, and hands all that
-came of it to the writer at once, so that it makes one group of many. Each source is recorded by
-itself, as a whole: facts and that its texts have been read, or that it failed and when it is tried
-again. What changed in the meantime (forgotten, undone, read by somebody else) makes the writer
-refuse it; then it is looked at anew.
+came of it to the writer at once, so that it makes one group of many. A model that is at several
+places works on several sources side by side, from step to step; what came of them is recorded in
+the order in which they were read. Each source is recorded by itself, as a whole: facts and that its
+texts have been read, or that it failed and when it is tried again. What changed in the meantime
+(forgotten, undone, read by somebody else) makes the writer refuse it; then it is looked at anew.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from rewound.eventlog import events as e
 from rewound.eventlog.errors import Conflict, NotFound
 from rewound.eventlog.ids import ContainerId, Ref
 from rewound.eventlog.log import Draft, Recorded
-from rewound.llm.extraction import ExtractionFailed, Extractor, Paced
+from rewound.llm.extraction import ExtractionFailed, Extractor, Paced, Spread
 from rewound.memory import drawing, sources
 from rewound.memory.applying import Applied
 from rewound.memory.backlog import Backlog, Entry
 from rewound.memory.deciding import Record
 from rewound.memory.link import FACTS
 from rewound.memory.sources import Source
+from rewound.memory.under_way import UnderWay
 from rewound.projections.jobs import JobState
 
 if TYPE_CHECKING:
@@ -53,6 +55,16 @@ AWAY_S = 3_600.0
 """The same at most, while a model's server cannot be reached: that is no fault of the source, which
 is never parked for it."""
 
+AHEAD = 2
+"""Sources given to a model for each call that it has room for: so that none of its slots waits for
+us, and little is read long before it is looked at."""
+
+_LOOK_S = 0.2
+"""How soon it is looked at what is under way, should nobody tell."""
+
+_AWAY_S = 5.0
+_NOT_ASKED_S = 1.0
+
 _REFUSED_S = (1.0, 600.0)  # the same for what the writer refuses, from the second time on
 
 _log = logging.getLogger(__name__)
@@ -64,12 +76,20 @@ class Extracting:
     name = FACTS
     short = False
 
-    def __init__(self, engine: Engine, make: Callable[[], Extractor | None]) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        make: Callable[[], Extractor | None],
+        watch: Callable[[], object] = lambda: None,
+    ) -> None:
+        """`watch` begins to look after the nodes that a model is at: once there is time for it."""
         self._engine = engine
+        self._watch = watch
         self._make = make
         self._extractor: Extractor | None = None
         self._backlog = Backlog()
         self._refused: dict[tuple[ContainerId, Ref], int] = {}
+        self._under_way: UnderWay[tuple[Entry, Source], list[Draft] | None] = UnderWay(self._done)
 
     @property
     def extractor(self) -> str | None:
@@ -84,27 +104,82 @@ class Extracting:
         if isinstance(self._extractor, Paced):
             self._extractor.close()
 
+    def nodes_are_back(self) -> None:
+        """Try again at once what waits only because nobody was there; called from any thread."""
+        self._backlog.hurry()
+
     def step(self) -> float | None:
         engine = self._engine
+        self._watch()
         # Before the snapshot: what is noticed after it would not be found in it, and be dropped.
-        batch = self._backlog.batch(SOURCES_MAX, engine.clock.now_us())
-        chars_max = self._chars_max() if batch else 0
+        count = SOURCES_MAX + len(self._under_way)
+        batch = self._backlog.batch(count, engine.clock.now_us())
+        extractor = self._ready() if batch or self._under_way else None
+        if isinstance(extractor, Spread):
+            return self._step_ahead(extractor, batch)
+        chars_max = extractor.chars_max if isinstance(extractor, Paced) else CHARS_MAX
         with engine.reading() as views:
             self._backlog.look(views)
-            read = self._read(views, batch, chars_max)
+            read = self._read(views, batch, chars_max if batch else 0)
         if read:
             self._draw(read)
         return self._backlog.rest_s(engine.clock.now_us())
 
+    def _step_ahead(self, extractor: Spread, batch: Sequence[Entry]) -> float | None:
+        """Record what came of what is under way, and begin as much as there is room for."""
+        engine = self._engine
+        self._take()
+        room = extractor.parallel
+        count = min(AHEAD * room - self._under_way.unfinished, SOURCES_MAX - len(self._under_way))
+        chars_max = extractor.chars_max if isinstance(extractor, Paced) else CHARS_MAX
+        left = chars_max * AHEAD * room - self._under_way.chars
+        with engine.reading() as views:
+            self._backlog.look(views)
+            new = [each for each in batch if (each.container, each.ref) not in self._under_way]
+            read = self._read(views, new, left, count) if count > 0 else []
+        for entry, source in read:
+            self._begin(entry, source)
+        if self._under_way:
+            return _LOOK_S
+        rest_s = self._backlog.rest_s(engine.clock.now_us())
+        return _AWAY_S if rest_s == 0.0 and not room else rest_s
+
+    def _begin(self, entry: Entry, source: Source) -> None:
+        extractor = self._ready()
+
+        def work() -> list[Draft] | None:
+            return None if self._engine.closing else self._drafts(extractor, source)
+
+        key = (entry.container, entry.ref)
+        self._under_way.begin(key, (entry, source), source.chars(), work)
+
+    def _take(self) -> None:
+        sent: list[tuple[Entry, Source, Future[Applied]]] = []
+        for (entry, source), drafts in self._under_way.take():
+            if self._engine.closing:
+                return  # what is left is found pending by the next owner
+            if drafts is None:
+                later_us = self._engine.clock.now_us() + round(_NOT_ASKED_S * 1_000_000)
+                self._backlog.postpone(entry, later_us)
+                continue
+            record = Record(source.container, tuple(drafts))
+            sent.append((entry, source, self._engine.submit_record(record)))
+        self._settle(sent)
+
+    def _done(self) -> None:
+        """Something under way came to its end; called from its thread."""
+        if self._engine.workers is not None:
+            self._engine.workers.call(self)
+
     # --- reading
 
     def _read(
-        self, views: ViewReader, batch: Sequence[Entry], left: int
+        self, views: ViewReader, batch: Sequence[Entry], left: int, count: int = SOURCES_MAX
     ) -> list[tuple[Entry, Source]]:
         """What there is to read of them, as far as one step goes: `left` characters."""
         found: list[tuple[Entry, Source]] = []
         for entry in batch:
-            if left <= 0:
+            if left <= 0 or len(found) >= count:
                 break
             source = self._read_one(views, entry, left)
             if source is None:
@@ -119,17 +194,17 @@ class Extracting:
         if job is None or job.state is JobState.PARKED or view.hidden(entry.ref) is not None:
             self._backlog.drop(entry)
             return None
-        if job.state is JobState.FAILED and (job.retry_at or 0) > self._engine.clock.now_us():
+        later = job.state is JobState.FAILED and (job.retry_at or 0) > self._engine.clock.now_us()
+        nobody_was_there = job.why is e.Why.UNREACHABLE
+        if self._backlog.is_hurried(entry) and nobody_was_there:
+            later = False  # somebody came back since
+        if later:
             self._backlog.postpone(entry, job.retry_at or 0)
             return None
         source = sources.read(view, entry.ref, job, chars_max)
         if source is None:
             self._backlog.drop(entry)
         return source
-
-    def _chars_max(self) -> int:
-        extractor = self._ready()
-        return extractor.chars_max if isinstance(extractor, Paced) else CHARS_MAX
 
     # --- drawing
 
@@ -144,10 +219,14 @@ class Extracting:
             if sent and time.monotonic() - begun > STEP_S:
                 break  # what is left stays in the backlog
             drafts = self._drafts(extractor, source)
-            if self._engine.closing and isinstance(drafts[-1].event, e.ExtractionFailed):
+            if drafts is None:
                 break  # that it was given up is no failure of the source
             record = Record(source.container, tuple(drafts))
             sent.append((entry, source, self._engine.submit_record(record)))
+        self._settle(sent)
+
+    def _settle(self, sent: Sequence[tuple[Entry, Source, Future[Applied]]]) -> None:
+        """Wait for the writer; raises what keeps the store from recording anything."""
         trouble: Exception | None = None
         for entry, source, done in sent:
             error = done.exception()
@@ -170,8 +249,9 @@ class Extracting:
             self._engine.extractor = self._extractor.name
         return self._extractor
 
-    def _drafts(self, extractor: Extractor, source: Source) -> list[Draft]:
-        """The events that tell what came of a source."""
+    def _drafts(self, extractor: Extractor, source: Source) -> list[Draft] | None:
+        """The events that tell what came of a source; None when it was given up, or nobody was
+        asked, which is no failure of the source."""
         ids = self._engine.ids
         why, reply = e.Why.MALFORMED, None
         try:
@@ -180,11 +260,15 @@ class Extracting:
             return drawing.drafts(source, drawn, extractor.name, ids)
         except ExtractionFailed as failed:
             detail, why, reply = str(failed), failed.why, failed.reply
+            if not failed.asked:
+                return None
         except Exception as error:
             # A mistake of ours about one text must not keep all others waiting. Its message may
             # quote the text, its type cannot.
             detail = f"the extractor ended with {type(error).__name__}"
             _log.warning("%s ended with %s on %s", extractor.name, type(error).__name__, source.ref)
+        if self._engine.closing:
+            return None
         return [
             drawing.failure(
                 source,

@@ -399,6 +399,13 @@ class Memory(Reading):
         given = {"container": self._container, "action": action, "timeout_s": timeout_s}
         return self._answer(convert(q.Workers, given), r.Working)
 
+    def nodes(self, action: q.NodesAction = "list", **given: Any) -> r.NodeList:
+        """The model servers that work is sent to, and how they stand. `add` one, `drain` it, or
+        `remove` it by its `name`; `check` puts a word into each. The fields are those of
+        `requests.Nodes`."""
+        fields = {**given, "container": self._container, "action": action}
+        return self._answer(convert(q.Nodes, fields), r.NodeList)
+
     def configure(self, *, zone: str | None = None, key: str | None = None) -> r.Written:
         """Make the container, or set the time zone in which times without an offset are read."""
         return self._write(q.Configure, r.Written, {"zone": zone}, None, key, None)

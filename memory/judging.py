@@ -123,6 +123,10 @@ class Judging:
         self._record(read, opinions)
         return None if self._queue.idle() else 0.0
 
+    def nodes_are_back(self) -> None:
+        """Ask the judge model again at once, rather than when it was to be tried again."""
+        self._asks_at, self._failures = 0.0, 0
+
     def close(self) -> None:
         """End what is being asked of a judge model."""
         if self._judge is not None:

@@ -9,7 +9,16 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rewound.llm.embedding import Embedder, EmbeddingFailed, Vectors, checked, query_vectors
+from rewound.llm.embedding import (
+    Embedder,
+    EmbeddingBusy,
+    EmbeddingFailed,
+    Laned,
+    Vectors,
+    checked,
+    query_vectors,
+)
+from rewound.llm.nodes import Lane
 from rewound.memory import requests as q
 from rewound.memory.deciding import Likeness
 
@@ -82,8 +91,11 @@ class Meaning:
             return None
         return f"answered by words alone, since the embedder failed: {self._failed}"
 
-    def of(self, query: str) -> Query | None:
-        """The query's vector; None without an embedder, or while it fails (`trouble` says why)."""
+    def of(self, query: str, timeout_s: float | None = None) -> Query | None:
+        """The query's vector; None without an embedder, or while it fails (`trouble` says why).
+
+        An embedder at a node that cannot begin within `timeout_s` is done without.
+        """
         embedder = self.embedder
         if embedder is None or self.trouble is not None:
             return None
@@ -95,7 +107,8 @@ class Meaning:
         from rewound.projections.vectors import query_of
 
         try:
-            vector = self.embed([query[:QUERY_CHARS_MAX]], asked=True)[0]
+            shown = [query[:QUERY_CHARS_MAX]]
+            vector = self.embed(shown, timeout_s=timeout_s, asked=True)[0]
         except EmbeddingFailed as error:
             self.failed(error)
             return None
@@ -134,10 +147,10 @@ class Meaning:
             return NOT_ASKED
         return self.asked(request)
 
-    def asked(self, request: q.Request) -> Meant:
+    def asked(self, request: q.Request, timeout_s: float | None = None) -> Meant:
         texts = _queries_of(request)
         assert texts, "only what has a query is asked for"
-        made = {text: query for text in texts if (query := self.of(text)) is not None}
+        made = {text: query for text in texts if (query := self.of(text, timeout_s)) is not None}
         return Meant(True, made.get(texts[0]), made)
 
     def likeness(
@@ -168,19 +181,30 @@ class Meaning:
         if slots:
             self._width = dimensions
 
-    def embed(self, texts: Sequence[str], *, asked: bool = False) -> Vectors:
+    def embed(
+        self,
+        texts: Sequence[str],
+        lane: Lane = "interactive",
+        timeout_s: float | None = None,
+        *,
+        asked: bool = False,
+    ) -> Vectors:
         """Unit vectors of the texts, or of questions that were `asked`. Raises EmbeddingFailed,
         whatever the embedder raises or gives.
 
-        There must be one.
+        There must be one. Lane and time count where it is at nodes.
         """
-        assert self.embedder is not None
+        embedder = self.embedder
+        assert embedder is not None
         try:
-            made = query_vectors(self.embedder, texts) if asked else self.embedder.embed(texts)
-            dimensions = self.embedder.dimensions
+            if isinstance(embedder, Laned):
+                made = embedder.embed_for(texts, lane, timeout_s, asked=asked)
+            else:
+                made = query_vectors(embedder, texts) if asked else embedder.embed(texts)
+            dimensions = embedder.dimensions
             if self._width is not None and dimensions != self._width:
                 raise EmbeddingFailed(
-                    f"{self.embedder.name} gives vectors of {dimensions} dimensions, and those "
+                    f"{embedder.name} gives vectors of {dimensions} dimensions, and those "
                     f"kept under its name have {self._width}: another model runs there; give it "
                     "a name of its own"
                 )
@@ -192,8 +216,13 @@ class Meaning:
 
     def failed(self, error: EmbeddingFailed) -> None:
         """Leave the embedder alone for a while."""
-        self._failed, self._again_at = str(error), time.monotonic() + _PAUSE_S
+        pause_s = error.after_s if isinstance(error, EmbeddingBusy) else _PAUSE_S
+        self._failed, self._again_at = str(error), time.monotonic() + pause_s
         _log.warning("the embedder failed: %s", error)
+
+    def nodes_are_back(self) -> None:
+        """Ask the embedder again at once, rather than when its pause is over."""
+        self._again_at = 0.0
 
     def forget(self) -> None:
         """Let go of remembered queries (an erase leaves nothing behind in memory)."""

@@ -19,16 +19,19 @@ EXAMPLES = {
 """Role of a server -> addresses as they may look."""
 
 
-def key_of(key: str | None, file: str | None, role: str = "CHAT") -> str | None:
+def key_of(
+    key: str | None, file: str | None, role: str = "CHAT", *, setting: str | None = None
+) -> str | None:
     """The key as it was given, else what stands in the file; a blank one counts as none.
 
-    Raises InvalidInput when the file cannot be read.
+    `setting` is what names the file, that of the role unless it is told. Raises InvalidInput when
+    the file cannot be read.
     """
     if key and key.strip():
         return key.strip()
     if not file or not file.strip():
         return None
-    setting = f"REWOUND_{role}_KEY_FILE"
+    setting = setting or f"REWOUND_{role}_KEY_FILE"
     try:
         return Path(file.strip()).expanduser().read_text(encoding="utf-8").strip() or None
     except OSError as error:

@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import msgspec
 
 from rewound.eventlog.errors import InvalidInput
+from rewound.llm.nodes import Lane, Node, Role, check_names, nodes_of
 from rewound.memory.model_servers import check_key, check_named, check_url, cut, key_from
 
 if TYPE_CHECKING:
     from rewound.llm.attribute_table import Row
     from rewound.llm.chat_model import ChatModel, Spent
+    from rewound.llm.dispatching import Dispatcher
     from rewound.llm.embedding import Embedder
     from rewound.llm.extraction import Extractor
     from rewound.llm.judging import Judge
+    from rewound.llm.nodes import Endpoint
     from rewound.llm.reranking import Reranker
     from rewound.projections.ranker import Ranker
 
@@ -33,6 +36,7 @@ RerankScale = Literal["auto", "share", "logit"]
 ChatApi = Literal["openai", "anthropic"]
 RERANK_DEPTH_MAX = 100
 THREADS_MAX = 256
+HEDGE_MS_MAX = 60_000
 CHAT_TIMEOUT_S = 300.0
 """For one answer: a small machine writes some ten words a second."""
 
@@ -45,6 +49,10 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
     the vectors of one model from those of another, so that it must be named. The prefixes are put
     before what the embedding server is sent, as it is. Raises InvalidInput for an address that is
     none, a key that no header can hold, and for a model without an address.
+
+    Each of the three addresses is a node for both lanes, called by its role; `nodes` are further
+    ones. A read that has no answer from its node after `hedge_ms` is put to a second one; 0 never
+    does.
 
     The first `rerank_depth` hits of a search that wants it are ordered anew by the reranker, whose
     score counts `rerank_weight` against 1 less that of the ranking's own.
@@ -71,6 +79,8 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
     rerank_model: str | None = None
     rerank_key: str | None = None
     rerank_scale: RerankScale = "auto"
+    nodes: tuple[Node, ...] = ()
+    hedge_ms: int = 0
     attributes: str | None = None
     """A JSON file of attributes that rules are to know besides their own."""
     ranker: str | None = None
@@ -82,18 +92,12 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
                 check_url(url, role)
             if (key := getattr(self, f"{role.lower()}_key")) is not None:
                 check_key(key, role)
-        for name in ("extractor", "judge", "reranker"):
-            if getattr(self, name) == "model":
-                check_named(f"{name} is model", self.chat_url, "CHAT")
-        if self.reranker == "server":
-            check_named("reranker is server", self.rerank_url, "RERANK")
+        self._check_servers()
         if self.reranker == "embedder" and self.embedder == "none":
             raise InvalidInput(
                 "reranker is embedder, but embedder is none: set one of them to another",
                 field="REWOUND_RERANKER",
             )
-        if self.embedder == "server":
-            check_named("embedder is server", self.embed_url, "EMBED")
         self._check_model_names()
         if not 1 <= self.rerank_depth <= RERANK_DEPTH_MAX:
             raise InvalidInput(
@@ -106,8 +110,35 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
                 f"REWOUND_RERANK_WEIGHT is {self.rerank_weight}: use a number from 0 to 1",
                 field="REWOUND_RERANK_WEIGHT",
             )
+        if not 0 <= self.hedge_ms <= HEDGE_MS_MAX:
+            raise InvalidInput(
+                f"REWOUND_HEDGE_MS is {self.hedge_ms}: use 0 (never) to {HEDGE_MS_MAX}",
+                field="REWOUND_HEDGE_MS",
+            )
+        check_names(self.all_nodes())
         self.rows()
         self.make_ranker()
+
+    def _check_servers(self) -> None:
+        """For what is to be asked of a server there is one, in the lane that asks."""
+        wanted: tuple[tuple[str, str, Lane, tuple[Role, ...]], ...] = (
+            ("extractor", "model", "background", ("chat",)),
+            ("judge", "model", "background", ("chat", "decide")),
+            ("reranker", "model", "interactive", ("chat",)),
+            ("reranker", "server", "interactive", ("rerank",)),
+            ("embedder", "server", "interactive", ("embed",)),
+            ("embedder", "server", "background", ("embed",)),
+        )
+        for name, value, lane, roles in wanted:
+            if getattr(self, name) == value and not self._has(lane, roles):
+                check_named(f"{name} is {value}", None, roles[0].upper())
+
+    def _has(self, lane: Lane, roles: tuple[Role, ...]) -> bool:
+        """Whether a node does any of these in a lane."""
+        named = {role: getattr(self, f"{role}_url", None) for role in roles}
+        return any(named.values()) or any(
+            lane in node.lanes and not node.urls.keys().isdisjoint(roles) for node in self.nodes
+        )
 
     def _check_model_names(self) -> None:
         if self.embedder == "server" and self.embed_model is None:
@@ -147,7 +178,11 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
                     )
                 given[name] = value
         if value := env.get("REWOUND_THREADS", "").strip():
-            given["threads"] = _threads(value)
+            given["threads"] = _whole("REWOUND_THREADS", value, THREADS_MAX, "the model decides")
+        if value := env.get("REWOUND_HEDGE_MS", "").strip():
+            given["hedge_ms"] = _whole("REWOUND_HEDGE_MS", value, HEDGE_MS_MAX, "never")
+        named = ("REWOUND_NODES", "REWOUND_BG_NODES")
+        given["nodes"] = nodes_of(env.get(named[0]), env.get(named[1]), named)
         for name, number in (("rerank_depth", int), ("rerank_weight", float)):
             if value := env.get(f"REWOUND_{name.upper()}", "").strip():
                 given[name] = _number(value, f"REWOUND_{name.upper()}", number)
@@ -183,40 +218,77 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
                 field="REWOUND_RANKER",
             ) from None
 
-    def make_extractor(self) -> Extractor | None:
-        """A new one; None where there is to be none."""
+    def all_nodes(self) -> tuple[Node, ...]:
+        """The nodes, with those that are named by one address."""
+        single: list[Node] = []
+        roles: tuple[Role, ...] = ("chat", "embed", "rerank")
+        for role in roles:
+            url, key, model = (getattr(self, f"{role}_{what}") for what in ("url", "key", "model"))
+            if url is not None:
+                single.append(Node(name=role, urls={role: url}, key=key, model=model))
+        return (*self.nodes, *single)
+
+    def make_dispatcher(self) -> Dispatcher:
+        """What makes the calls at these nodes. It begins to look at them when it is first asked."""
+        from rewound.llm import breaking
+        from rewound.llm.dispatching import Dispatcher
+
+        hedge_s = self.hedge_ms / 1000 or None
+        return Dispatcher(self.all_nodes(), pace=breaking.PACE, hedge_s=hedge_s)
+
+    def make_extractor(self, nodes: Dispatcher | None = None) -> Extractor | None:
+        """A new one; None where there is to be none. What asks a server does so at `nodes`, or else
+        at its own, here and below."""
         if self.extractor == "none":
             return None
         if self.extractor == "model":
             from rewound.llm.model_extractor import ModelExtractor
 
-            return ModelExtractor(self._chat())
+            return ModelExtractor(self._chat("background", "chat", nodes))
         from rewound.llm.rules import RulesExtractor
 
         return RulesExtractor(self.rows())
 
-    def make_judge(self) -> Judge | None:
+    def make_judge(self, nodes: Dispatcher | None = None) -> Judge | None:
         """A new judge model; None where pairs are judged without one."""
         if self.judge != "model":
             return None
         from rewound.llm.model_judge import ModelJudge
 
-        return ModelJudge(self._chat())
+        return ModelJudge(self._chat("background", "decide", nodes))
 
-    def _chat(self, spent: Callable[[Spent], None] | None = None) -> ChatModel:
-        assert self.chat_url is not None, "checked when it was made"
-        if self.chat_api == "anthropic":
+    def _chat(
+        self,
+        lane: Lane,
+        role: Role,
+        nodes: Dispatcher | None,
+        spent: Callable[[Spent], None] | None = None,
+    ) -> ChatModel:
+        from rewound.llm.dispatched import DispatchedChat
+
+        def make(endpoint: Endpoint) -> ChatModel:
+            return self.chat_at(endpoint, spent)
+
+        at = nodes or self.make_dispatcher()
+        return DispatchedChat(at, lane, role, make, self.chat_model, owns=nodes is None)
+
+    def chat_at(
+        self, endpoint: Endpoint, spent: Callable[[Spent], None] | None = None
+    ) -> ChatModel:
+        """The client of a chat server."""
+        model = endpoint.model or self.chat_model
+        if self.chat_api == "anthropic" and endpoint.url == (self.chat_url or "").rstrip("/"):
             from rewound.llm.anthropic import Anthropic
 
-            assert self.chat_model is not None, "checked when it was made"
-            return Anthropic(
-                self.chat_url, self.chat_model, self.chat_key, CHAT_TIMEOUT_S, spent=spent
-            )
+            assert model is not None, "checked when it was made"
+            return Anthropic(endpoint.url, model, endpoint.key, CHAT_TIMEOUT_S, spent=spent)
         from rewound.llm.chat import Chat
 
-        return Chat(self.chat_url, self.chat_model, self.chat_key, CHAT_TIMEOUT_S, spent=spent)
+        return Chat(endpoint.url, model, endpoint.key, CHAT_TIMEOUT_S, spent=spent)
 
-    def make_reranker(self, embedder: Embedder | None) -> Reranker | None:
+    def make_reranker(
+        self, embedder: Embedder | None, nodes: Dispatcher | None = None
+    ) -> Reranker | None:
         """A new one; None where hits stay in the order of the ranking. `embedder` is the store's
         own."""
         if self.reranker == "words":
@@ -228,19 +300,22 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
 
             return EmbedderReranker(embedder)
         if self.reranker == "server":
+            from rewound.llm.dispatched_reranker import DispatchedReranker
             from rewound.llm.rerank_server import RerankServer
 
-            assert self.rerank_url is not None, "checked when it was made"
-            return RerankServer(
-                self.rerank_url, self.rerank_model, self.rerank_key, scale=self.rerank_scale
-            )
+            def make(endpoint: Endpoint) -> RerankServer:
+                model = endpoint.model or self.rerank_model
+                return RerankServer(endpoint.url, model, endpoint.key, scale=self.rerank_scale)
+
+            at = nodes or self.make_dispatcher()
+            return DispatchedReranker(at, make, self.rerank_model, owns=nodes is None)
         if self.reranker == "model":
             from rewound.llm.model_reranker import ModelReranker
 
-            return ModelReranker(self._chat)
+            return ModelReranker(lambda spent: self._chat("interactive", "chat", nodes, spent))
         return None
 
-    def make_embedder(self) -> Embedder | None:
+    def make_embedder(self, nodes: Dispatcher | None = None) -> Embedder | None:
         """A new one; None where there is to be none. Its model is loaded by its first use."""
         if self.embedder == "minilm":
             from rewound.llm.minilm import MiniLM
@@ -251,16 +326,21 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
 
             return HashingEmbedder()
         if self.embedder == "server":
-            from rewound.llm.embedding_server import EmbeddingServer
+            from rewound.llm.dispatched import DispatchedEmbedder
+            from rewound.llm.embedding_server import EmbeddingServer, name_of
 
-            assert self.embed_url is not None and self.embed_model is not None, "checked"
-            return EmbeddingServer(
-                self.embed_url,
-                self.embed_model,
-                self.embed_key,
-                query_prefix=self.embed_query_prefix,
-                document_prefix=self.embed_document_prefix,
-            )
+            model = self.embed_model
+            assert model is not None, "checked when it was made"
+            query, document = self.embed_query_prefix, self.embed_document_prefix
+
+            def make(endpoint: Endpoint) -> EmbeddingServer:
+                return EmbeddingServer(
+                    endpoint.url, model, endpoint.key, query_prefix=query, document_prefix=document
+                )
+
+            at = nodes or self.make_dispatcher()
+            name = name_of(model, query, document)
+            return DispatchedEmbedder(at, name, make, owns=nodes is None)
         return None
 
 
@@ -292,12 +372,11 @@ def _content(path: str, setting: str) -> bytes:
         ) from None
 
 
-def _threads(value: str) -> int:
-    if not value.isascii() or not value.isdigit() or len(value) > 9 or int(value) > THREADS_MAX:
+def _whole(variable: str, value: str, most: int, nothing: str) -> int:
+    if not value.isascii() or not value.isdigit() or len(value) > 9 or int(value) > most:
         raise InvalidInput(
-            f"REWOUND_THREADS is {cut(value)!r}: use a whole number from 0 (the model decides) "
-            f"to {THREADS_MAX}",
-            field="REWOUND_THREADS",
+            f"{variable} is {cut(value)!r}: use a whole number from 0 ({nothing}) to {most}",
+            field=variable,
         )
     return int(value)
 

@@ -17,7 +17,7 @@ from rewound.eventlog.errors import Conflict, NotFound, ReadOnly, RewoundError
 from rewound.eventlog.ids import ContainerId, EventId, FactId, GroupId, Kind, Ref, show
 from rewound.eventlog.instants import Instant
 from rewound.eventlog.log import Draft
-from rewound.llm.extraction import Drawn, ExtractionFailed, Extractor
+from rewound.llm.extraction import Drawn, ExtractionFailed, Extractor, Paced
 from rewound.llm.judging import Judge, JudgeFailed, Opinion, Pair
 from rewound.memory import deciding as d
 from rewound.memory import drawing, sources
@@ -125,23 +125,30 @@ class _Work:
 
     def draw(self) -> None:
         """Read every source again that facts were drawn from."""
-        extractor = None if self._engine.models is None else self._engine.models.make_extractor()
+        models = self._engine.models
+        extractor = None if models is None else models.make_extractor(self._engine.nodes)
         if extractor is None:
             raise Conflict(
                 "no extractor is set: set REWOUND_EXTRACTOR, or `extractor` in the settings"
             )
         with self._engine.reading() as views:
             refs = list(_read_before(views.container(self._container), self._since))
-        for ref in refs:
-            with self._engine.reading() as views:
-                view = views.container(self._container)
-                source = _source(view, ref)
-            if source is None:
-                continue
-            try:
-                self._draw_one(extractor, source)
-            except ExtractionFailed as failed:
-                self._notes.append(f"{ref} stays as it was drawn: {failed}")
+        try:
+            for ref in refs:
+                self._draw_again(extractor, ref)
+        finally:
+            if isinstance(extractor, Paced):
+                extractor.close()
+
+    def _draw_again(self, extractor: Extractor, ref: Ref) -> None:
+        with self._engine.reading() as views:
+            source = _source(views.container(self._container), ref)
+        if source is None:
+            return
+        try:
+            self._draw_one(extractor, source)
+        except ExtractionFailed as failed:
+            self._notes.append(f"{ref} stays as it was drawn: {failed}")
 
     def _draw_one(self, extractor: Extractor, source: sources.Source) -> None:
         said = source.said()
@@ -174,7 +181,7 @@ class _Work:
     def judge(self) -> None:
         """Compare every fact again with those before it."""
         models = self._engine.models
-        model = None if models is None else models.make_judge()
+        model = None if models is None else models.make_judge(self._engine.nodes)
         with self._engine.reading() as views:
             view = views.container(self._container)
             facts = [
@@ -183,12 +190,16 @@ class _Work:
                 if is_shown(view, row.id) and row.opened > self._since
             ]
         facts.sort()
-        for start in range(0, len(facts), FACTS_AT_ONCE):
-            part = [fact for _, fact in facts[start : start + FACTS_AT_ONCE]]
-            verdicts = list(self._compare(part, model))
-            self._flips += [flip for each in verdicts for flip in each.flips]
-            if not self._dry_run:
-                self._record(verdicts)
+        try:
+            for start in range(0, len(facts), FACTS_AT_ONCE):
+                part = [fact for _, fact in facts[start : start + FACTS_AT_ONCE]]
+                verdicts = list(self._compare(part, model))
+                self._flips += [flip for each in verdicts for flip in each.flips]
+                if not self._dry_run:
+                    self._record(verdicts)
+        finally:
+            if model is not None:
+                model.close()
 
     def _record(self, verdicts: Sequence[_Verdict]) -> None:
         """One by one until the group has its first event, then together."""

@@ -404,6 +404,57 @@ class Working(Reply, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
+class LaneCalls(Part, frozen=True, kw_only=True):
+    """Calls of one lane at one address since it was added. `away` found nobody, of `given_up`
+    nobody waited for the end; `seconds` is what all together took."""
+
+    running: int
+    ok: int
+    away: int
+    given_up: int
+    seconds: float
+
+
+class NodeAddress(Part, frozen=True, kw_only=True):
+    """One address of a node. `state` is `new` (not looked at yet), `up`, `down` or `trying` (it is
+    back, and gets its work little by little)."""
+
+    roles: tuple[str, ...]
+    url: str
+    state: Literal["new", "up", "down", "trying"]
+    draining: bool
+    slots: int
+    busy: int | None
+    """Slots that work, as the server tells it."""
+    lanes: dict[str, LaneCalls]
+    checked: dict[str, str] | None = None
+    """For each role what came of a word put in: `ok`, or what was wrong."""
+
+
+class NodeShown(Part, frozen=True, kw_only=True):
+    name: str
+    lanes: tuple[str, ...]
+    addresses: tuple[NodeAddress, ...]
+
+
+class LaneQueue(Part, frozen=True, kw_only=True):
+    """What waits in a lane, and how often it was full (`busy`) or had nobody to ask (`away`)."""
+
+    waiting: int
+    busy: int
+    away: int
+
+
+class NodeList(Reply, frozen=True, kw_only=True):
+    """The model servers that work is sent to. `degraded` says what is not as it was set, in words;
+    it is empty when all is well."""
+
+    nodes: tuple[NodeShown, ...]
+    queues: dict[str, LaneQueue]
+    degraded: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
 class Rebuilt(Reply, frozen=True, kw_only=True):
     views: dict[str, int]
     events: int
@@ -460,6 +511,7 @@ AnyReply = (
     | Sealed
     | Accepted
     | Working
+    | NodeList
     | Rebuilt
     | Replayed
     | Failure

@@ -457,6 +457,33 @@ class Workers(Request, frozen=True, kw_only=True, tag=True):
     timeout_s: int = 60
 
 
+NodesAction = Literal["list", "add", "drain", "remove", "check"]
+LaneName = Literal["interactive", "background"]
+
+
+class Nodes(Request, frozen=True, kw_only=True, tag=True):
+    """The model servers that work is sent to: list them, add one, let one finish what it does and
+    give it no more (`drain`), forget one (`remove`), or put a word into each and look at what comes
+    out (`check`).
+
+    A node that is added has a server for each role at its usual port on `host`, or those that are
+    named. `api_key` is what its servers want to be shown; nothing ever tells it. What is changed
+    here holds until the process that owns the store ends.
+    """
+
+    action: NodesAction = "list"
+    name: str | None = None
+    host: str | None = None
+    embed: str | None = None
+    rerank: str | None = None
+    chat: str | None = None
+    decide: str | None = None
+    lanes: tuple[LaneName, ...] = ()
+    slots: int | None = None
+    model: str | None = None
+    api_key: str | None = None
+
+
 class Verify(Request, frozen=True, kw_only=True, tag=True):
     expect: str | None = None
 
@@ -537,5 +564,7 @@ Question = (
     | Containers
     | Stats
 )
-StoreRequest = Verify | Rebuild | Reembed | Fit | Rejudge | Replay | Seal | AcceptClock | Workers
+StoreRequest = (
+    Verify | Rebuild | Reembed | Fit | Rejudge | Replay | Seal | AcceptClock | Workers | Nodes
+)
 AnyRequest = Command | Question | StoreRequest

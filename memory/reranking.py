@@ -23,6 +23,7 @@ from rewound.memory.replies import Found, Hit
 from rewound.memory.reranked_replies import Reranked, Reranking
 
 if TYPE_CHECKING:
+    from rewound.llm.dispatching import Dispatcher
     from rewound.llm.embedding import Embedder
     from rewound.llm.reranking import Reranker
     from rewound.memory.models import Models
@@ -61,10 +62,11 @@ class Reranks:
         self._again_at = 0.0
 
     @staticmethod
-    def of(models: Models, embedder: Embedder | None) -> Reranks:
-        """What the settings ask for; `embedder` is that of the store's searches."""
+    def of(models: Models, embedder: Embedder | None, nodes: Dispatcher | None = None) -> Reranks:
+        """What the settings ask for; `embedder` is that of the store's searches, `nodes` makes the
+        calls at servers."""
         return Reranks(
-            models.make_reranker(embedder),
+            models.make_reranker(embedder, nodes),
             depth=models.rerank_depth,
             weight=models.rerank_weight,
             always=models.rerank == "always",
@@ -74,6 +76,10 @@ class Reranks:
         """Give up what is under way, from any thread."""
         if self._reranker is not None:
             self._reranker.close()
+
+    def nodes_are_back(self) -> None:
+        """Ask the reranker again at once, rather than when its pause is over."""
+        self._again_at = 0.0
 
     def widened(self, request: q.Read) -> q.Read:
         """The request with as many hits as are to be ordered anew."""

@@ -16,6 +16,7 @@ from rewound.eventlog.generations import DATA
 from rewound.eventlog.ids import IdSource
 from rewound.eventlog.instants import show_us
 from rewound.eventlog.lmdb_log import LmdbLog
+from rewound.llm.dispatching import Dispatcher
 from rewound.memory.embedding import EmbeddingDuty
 from rewound.memory.engine import WAIT_S, Engine
 from rewound.memory.extracting import Extracting
@@ -47,6 +48,7 @@ class Store:
             ranker = models.make_ranker()
             views = self._views = _open_views(layout, log, ranker)
             opened.callback(views.close)
+            nodes = models.make_dispatcher()
             self.engine = Engine(
                 log,
                 views,
@@ -56,11 +58,13 @@ class Store:
                 accepted_us=layout.accepted_clock_us(),
                 accept=layout.accept_clock,
                 upkeep=self._upkeep,
-                embedder=models.make_embedder(),
+                embedder=models.make_embedder(nodes),
                 wait_s=wait_s,
             )
             opened.callback(self.engine.close)
-            self.workers = _workers(self.engine, layout, models)
+            self.engine.nodes = nodes
+            opened.callback(nodes.close)
+            self.workers = _workers(self.engine, layout, models, nodes)
             opened.callback(self.workers.stop)
             self._opened = opened.pop_all()
 
@@ -79,21 +83,32 @@ class Store:
         self._opened.close()
 
 
-def _workers(engine: Engine, layout: Layout, models: Models) -> Workers:
+def _workers(engine: Engine, layout: Layout, models: Models, nodes: Dispatcher) -> Workers:
     """What works through what is pending, with the models that are set."""
     duties: list[Duty] = []
     engine.models = models
-    engine.reranks = Reranks.of(models, engine.meaning.embedder)
+    engine.reranks = Reranks.of(models, engine.meaning.embedder, nodes)
     if models.extractor != "none":
         engine.extractor = models.extractor
-        duties.append(Extracting(engine, models.make_extractor))
+        extracting = Extracting(
+            engine,
+            lambda: models.make_extractor(nodes),
+            nodes.watch if models.extractor == "model" else lambda: None,
+        )
+        nodes.on_return(extracting.nodes_are_back)
+        duties.append(extracting)
     if engine.meaning.embedder is not None:
         duties.append(EmbeddingDuty(engine, polite=True))
     if models.judge != "none":
         engine.judge = models.judge
-        duties.append(Judging(engine, models.make_judge, models.rows()))
+        judging = Judging(engine, lambda: models.make_judge(nodes), models.rows())
+        nodes.on_return(judging.nodes_are_back)
+        duties.append(judging)
     workers = Workers(engine, duties, paused=layout.paused.exists(), keep=layout.pause)
     engine.workers = workers
+    nodes.on_return(engine.meaning.nodes_are_back)
+    nodes.on_return(engine.reranks.nodes_are_back)
+    nodes.on_return(workers.wake)
     return workers
 
 

@@ -14,6 +14,7 @@ from rewound.memory.claims import is_shown
 from rewound.memory.drafting import NO_EXTRACTOR
 from rewound.memory.engine import Engine
 from rewound.memory.fitting import fit
+from rewound.memory.managing_nodes import nodes
 from rewound.memory.rejudging import rejudge
 from rewound.memory.replaying import replay_store
 from rewound.memory.replies import Accepted, Finding, Rebuilt, Reply, Sealed, Verified, Working
@@ -146,5 +147,6 @@ STORE_REQUESTS: dict[type[q.Request], Callable[[Any, Engine], Reply]] = {
     q.Rejudge: rejudge,
     q.Replay: replay_store,
     q.Workers: work,
+    q.Nodes: nodes,
 }
 """Request -> what answers it."""

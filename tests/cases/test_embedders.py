@@ -188,7 +188,7 @@ class Faked(Models, frozen=True, kw_only=True):
 
     model: Any = None
 
-    def make_embedder(self) -> Embedder | None:
+    def make_embedder(self, nodes: Any = None) -> Embedder | None:
         made: Embedder | None = self.model
         return made
 

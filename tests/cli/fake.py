@@ -412,6 +412,31 @@ SAMPLES: dict[str, r.Reply] = {
     ),
     "Sealed": r.Sealed(head="cd" * 32, containers=2),
     "Accepted": r.Accepted(recorded_at="2026-03-02T10:00:01.000000Z"),
+    "NodeList": r.NodeList(
+        nodes=(
+            r.NodeShown(
+                name="gpu",
+                lanes=("interactive", "background"),
+                addresses=(
+                    r.NodeAddress(
+                        roles=("chat",),
+                        url="http://10.0.0.2:8082",
+                        state="up",
+                        draining=False,
+                        slots=4,
+                        busy=1,
+                        lanes={
+                            "background": r.LaneCalls(
+                                running=1, ok=12, away=0, given_up=0, seconds=30.5
+                            )
+                        },
+                        checked={"chat": "ok"},
+                    ),
+                ),
+            ),
+        ),
+        queues={"background": r.LaneQueue(waiting=3, busy=0, away=0)},
+    ),
     "Working": r.Working(
         state="running",
         extractor="rules/1",
@@ -469,6 +494,7 @@ ANSWERED_WITH = {
     "Seal": "Sealed",
     "AcceptClock": "Accepted",
     "Workers": "Working",
+    "Nodes": "NodeList",
 }
 
 Answer = r.Reply | Exception | Callable[[Any], r.Reply]

@@ -1,6 +1,7 @@
 """From words on a command line to requests, and from replies to JSON."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -272,6 +273,24 @@ def the_rest() -> list[Case]:
         (("stats", "--store"), q.Stats(store=True)),
         (("configure", "--zone", "Europe/Berlin"), q.Configure(zone="Europe/Berlin")),
         (("accept-clock",), q.AcceptClock()),
+        (("nodes",), q.Nodes()),
+        (
+            (
+                *("nodes", "add", "gpu", "--host", "gpu.lan", "--chat", "http://gpu.lan:9"),
+                *("--lane", "background", "--slots", "4", "--model", "toy"),
+            ),
+            q.Nodes(
+                action="add",
+                name="gpu",
+                host="gpu.lan",
+                chat="http://gpu.lan:9",
+                lanes=("background",),
+                slots=4,
+                model="toy",
+            ),
+        ),
+        (("nodes", "drain", "gpu"), q.Nodes(action="drain", name="gpu")),
+        (("nodes", "remove", "gpu"), q.Nodes(action="remove", name="gpu")),
     ]
 
 
@@ -306,7 +325,7 @@ def test_a_person_is_told_something(args: tuple[str, ...], request_: q.Request) 
 
 
 def test_every_command_that_asks_something_is_among_the_cases() -> None:
-    elsewhere = {"ingest", "import", "config", "eval", "own", "mcp", "serve"}
+    elsewhere = {"ingest", "import", "config", "eval", "health", "own", "mcp", "serve"}
     assert {args[0] for args, _ in cases()} == set(COMMANDS) - elsewhere
 
 
@@ -325,6 +344,31 @@ def test_help_of_every_command() -> None:
         result = run(name, "--help")
         assert result.exit_code == 0, result.output
         assert result.stdout.startswith(f"Usage: rewound {name} ")
+
+
+def test_the_key_of_a_node_comes_from_a_file_and_is_shown_nowhere(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text("NODE-CANARY\n")
+    args = ("nodes", "add", "gpu", "--host", "gpu.lan", "--key-file", str(file))
+    assert asked(*args).api_key == "NODE-CANARY"
+    assert "CANARY" not in run(*args).output
+
+
+@pytest.mark.parametrize(
+    ("args", "action"), [(("health",), "list"), (("health", "--deep"), "check")]
+)
+def test_health_tells_what_does_not_work_and_ends_with_one(
+    args: tuple[str, ...], action: str
+) -> None:
+    link = FakeLink()
+    well = run(*args, link=link)
+    assert well.exit_code == 0 and well.stdout.startswith("ok\n")
+    assert link.requests == [q.Nodes(action=action), q.Workers()]  # type: ignore[arg-type]
+    assert "gpu" in well.stdout and "chat: ok" in well.stdout
+    ill = msgspec.structs.replace(SAMPLES["NodeList"], degraded=("node gpu does not answer",))
+    told = run(*args, link=FakeLink(Nodes=ill))
+    assert told.exit_code == 1 and "degraded\nnode gpu does not answer\n" in told.stdout
+    assert json.loads(run("--json", *args, link=FakeLink(Nodes=ill)).stdout)["degraded"]
 
 
 def test_texts_from_standard_input() -> None:

@@ -14,11 +14,11 @@ import msgspec
 import pytest
 
 from rewound.eventlog.errors import ERRORS_BY_CODE
-from rewound.http.accounts import Configuration, Imported, Ingested, Owning
+from rewound.http.accounts import Configuration, Healthy, Imported, Ingested, Owning
 from rewound.http.cli import COMMANDS, main
 from rewound.http.cli_base import COMMON
 from rewound.http.cli_errors import EXITS
-from rewound.http.config import Settings, load, models_of
+from rewound.http.config import Settings, load, models_of, shown
 from rewound.llm.attribute_table import parse
 from rewound.memory import replies as r
 from rewound.memory.evaluating import Evaluated
@@ -28,7 +28,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "cli.md").read_text(encoding="utf-8")
 CONFIGURATION = (DOCS / "configuration.md").read_text(encoding="utf-8")
 
-OWN_REPLIES = (Ingested, Imported, Configuration, Owning, Evaluated)
+OWN_REPLIES = (Ingested, Imported, Configuration, Owning, Evaluated, Healthy)
 REPLIES: dict[str, type[msgspec.Struct]] = {
     reply.__name__: reply
     for reply in (*get_args(r.AnyReply), *OWN_REPLIES)
@@ -36,7 +36,7 @@ REPLIES: dict[str, type[msgspec.Struct]] = {
 }
 SAID = {
     "ingest": "Ingested", "import": "Imported", "config": "Configuration", "own": "Owning",
-    "eval": "Evaluated",
+    "eval": "Evaluated", "health": "Healthy",
 }  # fmt: skip
 SILENT = {"serve", "mcp"}
 """They answer others."""
@@ -50,6 +50,7 @@ ASKS = {
     "diff": "Diff", "replay": "Replay", "verify": "Verify", "seal": "Seal", "rebuild": "Rebuild",
     "reembed": "Reembed",
     "stats": "Stats", "jobs": "Jobs", "configure": "Configure", "accept-clock": "AcceptClock",
+    "nodes": "Nodes",
 }  # fmt: skip
 
 
@@ -239,7 +240,7 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def test_the_example_of_a_settings_file_can_be_read(tmp_path: Path) -> None:
-    first, chat, embed, rerank = blocks(CONFIGURATION, "toml")
+    first, chat, embed, rerank, nodes = blocks(CONFIGURATION, "toml")
     file = tmp_path / "config.toml"
     file.write_text(first)
     environment = {"HOME": "/home/nina", "REWOUND_CONFIG": str(file)}
@@ -252,6 +253,21 @@ def test_the_example_of_a_settings_file_can_be_read(tmp_path: Path) -> None:
     models = models_of(load({}, environment).settings)
     assert (models.embedder, models.reranker, models.rerank) == ("server", "server", "always")
     assert models.embed_query_prefix == "task: search result | query: "
+    key = tmp_path / "gpu.key"
+    key.write_text("NODE-CANARY\n")
+    file.write_text(nodes.replace("/etc/rewound/gpu.key", str(key)))
+    settings = load({}, environment).settings
+    gpu, host = models_of(settings).nodes
+    assert (gpu.name, gpu.slots, gpu.key) == ("gpu", 8, "NODE-CANARY")
+    assert (host.name, host.lanes) == ("10.0.0.3", ("background",))
+    assert shown("nodes", settings.nodes) == "gpu, 10.0.0.3"
+    (listed,) = blocks(CONFIGURATION, "ini")
+    told = dict(line.split("=", 1) for line in listed.splitlines())
+    file.write_text("")
+    settings = load({}, environment | told).settings
+    lanes = {node.name: node.lanes for node in models_of(settings).nodes}
+    assert lanes["10.0.0.2"] == ("interactive",)
+    assert lanes["10.0.0.6:9001"] == ("background",)
 
 
 def test_the_examples_for_model_servers_can_be_read(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from rewound.http.routing import ROUTES
 from rewound.llm.extraction import Said
 from rewound.llm.rules import RulesExtractor
 from rewound.memory import fields
-from rewound.memory.replies import Figures
+from rewound.memory.replies import Figures, NodeList
 from tests.docs.test_docs import PAGES, ROOT
 
 DOCS = ROOT / "docs"
@@ -201,7 +201,9 @@ def test_every_metric_has_a_row() -> None:
     figures = Figures(
         container=None, containers=0, info=(), events=0, log_bytes=0, view_bytes=0, views={}
     )
-    text = text_of(figures, {None: metrics.counted(reads=0, writes=0, connections=0)})
+    nodes = NodeList(nodes=(), queues={})
+    counted = metrics.counted(reads=0, writes=0, connections=0)
+    text = text_of(figures, {None: counted}, nodes=nodes)
     kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE))
     told = {row[0].strip("`"): row[1] for row in rows(section(OPERATIONS, "## Metrics"))[1:]}
     assert told == kinds

@@ -65,6 +65,7 @@ BODIES = [
     Body("POST", "/v1/rejudge", q.Rejudge, {}, ("container",)),
     Body("POST", "/v1/jobs/retry", q.Retry, {}),
     Body("POST", "/v1/workers", q.Workers, {"action": "status"}, ("container",)),
+    Body("POST", "/v1/nodes", q.Nodes, {"action": "list"}, ("container",)),
     Body("PUT", "/v1/containers/home", q.Configure, {}, ("container",)),
     Body("POST", "/v1/verify", q.Verify, {}, ("container",)),
     Body("POST", "/v1/rebuild", q.Rebuild, {}, ("container",)),

@@ -19,6 +19,7 @@ FIGURES = r.Figures(
 WORKING = r.Working(
     state="running", extractor=None, embedder=None, pending=0, failed=0, parked=0, unembedded=0
 )
+NODES = r.NodeList(nodes=(), queues={})
 
 
 class Store:
@@ -34,6 +35,8 @@ class Store:
     def call(self, request: q.Request) -> r.Reply:
         self.asked.append(type(request).__name__)
         assert not isinstance(request, self.held) or self.go.wait(60)
+        if isinstance(request, q.Nodes):
+            return NODES
         return WORKING if isinstance(request, q.Workers) else FIGURES
 
     def submit(self, request: q.Write) -> Future[r.Reply]:
@@ -71,7 +74,7 @@ def test_those_who_ask_at_once_share_a_look() -> None:
         store.go.set()
         probes = await asyncio.gather(*asking[1:])
         assert [probe.figures for probe in probes] == [FIGURES] * 19
-        assert store.asked == ["Stats", "Workers"]
+        assert store.asked == ["Stats", "Workers", "Nodes"]
         assert (await prober.probe()).figures == FIGURES
         await asyncio.to_thread(desk.close)
 

@@ -213,6 +213,10 @@ class Story:
             ("POST", "/v1/rebuild"): ("", {"views": ["facts"]}),
             ("POST", "/v1/accept-clock"): ("", {}),
             ("POST", "/v1/workers"): ("", {}),
+            ("GET", "/v1/nodes"): ("", {}),
+            ("POST", "/v1/nodes"): (
+                "", {"action": "add", "name": "gpu", "chat": "http://127.0.0.1:9", "slots": 2},
+            ),
         }  # fmt: skip
 
 

@@ -67,7 +67,7 @@ class With(Models, frozen=True, kw_only=True):
     embedder: Any = "none"
     judge: Any = "none"
 
-    def make_extractor(self) -> Extractor:
+    def make_extractor(self, nodes: Any = None) -> Extractor:
         made: Extractor = self.given
         return made
 

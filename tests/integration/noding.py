@@ -15,7 +15,7 @@ Good = Callable[[str], Any]
 class ScriptedNode:
     """A server of llama.cpp's manners. `good` makes an answer of what the user's message says.
 
-    Every request takes `delay_s`; while `go_on` is not set it hangs, looks at its health included.
+    Every call takes `delay_s`; while `go_on` is not set it hangs, and so do looks at its health.
     `within` is called in the middle of each call. `status` is sent instead of an answer.
     """
 
@@ -105,7 +105,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         node = self.node
-        node.go_on.wait(60)
+        if self.path in ("/health", "/slots"):
+            node.go_on.wait(60)
         told: dict[str, Any] = {
             "/health": {"status": "ok"},
             "/props": {
@@ -150,6 +151,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             texts = asked["documents"]
             scored = [{"index": at, "relevance_score": 1.0 - at / 10} for at, _ in enumerate(texts)]
             return 200, {"results": scored}
+        if self.path != "/v1/chat/completions":
+            return 404, {"error": "no such address"}
         told = asked["messages"][1]["content"]
         with node.lock:
             node.told.append(told)

@@ -6,17 +6,20 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rewound.eventlog.enums import Why
 from rewound.llm.askers import Asker, NodesAway, NodesBusy
 from rewound.llm.breaking import Pace
 from rewound.llm.chat import Chat
-from rewound.llm.dispatched import DispatchedChat
+from rewound.llm.dispatched import DispatchedChat, DispatchedEmbedder
 from rewound.llm.dispatching import Dispatcher
+from rewound.llm.embedding import EmbeddingAway, EmbeddingBusy
 from rewound.llm.looking import Look, Seen
 from rewound.llm.nodes import LANES, Endpoint, Lane, Node
 from rewound.llm.replies import ChatFailed
+from rewound.memory.meaning import Meaning
 from tests.integration.noding import ScriptedNode, nodes
 
 SCHEMA = {
@@ -292,6 +295,59 @@ def test_nodes_come_and_go_while_it_runs() -> None:
         assert dispatcher.remove(f"n{new.port}")
         with pytest.raises(ChatFailed, match="no node"):
             ask(chat, "c")
+
+
+class Measuring:
+    """Makes a vector of the length of each text; for the first address `away`."""
+
+    def __init__(self, url: str, away: str, seen: list[str]) -> None:
+        self.name, self.dimensions = "measuring/2", 2
+        self._url = url
+        self._away = away
+        self._seen = seen
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        self._seen.append(self._url)
+        if self._url == self._away:
+            raise EmbeddingAway("nobody is there")
+        return np.array([[1.0, float(len(text))] for text in texts])
+
+
+def test_an_embedder_at_nodes_fails_over_and_says_when_it_is_busy() -> None:
+    with nodes(2) as servers:
+        made = [
+            Node(name=f"n{at}", urls={"embed": server.url}) for at, server in enumerate(servers)
+        ]
+        still = Pace(probe_s=60)
+        none: dict[Lane, int] = {"interactive": 0}
+        with dispatching(servers, *made, pace=still, queue_max=none) as dispatcher:
+            eventually(lambda: states(dispatcher) == ["up", "up"])
+            seen: list[str] = []
+            embedder = DispatchedEmbedder(
+                dispatcher,
+                "measuring/2",
+                lambda endpoint: Measuring(endpoint.url, servers[0].url, seen),
+            )
+            meaning = Meaning(embedder)
+            assert meaning.of("four") is not None and seen == [each.url for each in servers]
+            held = threading.Event()
+            busy = [threading.Event(), threading.Event()]
+
+            def hold(endpoint: Endpoint, left_s: float) -> None:
+                busy[endpoint.url == servers[1].url].set()
+                held.wait(LONG_S)
+
+            with ThreadPoolExecutor(2) as pool:
+                for _ in busy:
+                    pool.submit(
+                        dispatcher.ask, "background", "embed", hold, is_away=lambda error: False
+                    )
+                assert all(each.wait(LONG_S) for each in busy)
+                assert meaning.of("other") is None
+                assert "too many calls wait for embed already" in (meaning.trouble or "")
+                with pytest.raises(EmbeddingBusy):
+                    embedder.embed_for(["x"], "background", 0.01)
+                held.set()
 
 
 def run(dispatcher: Dispatcher, lane: Lane, **more: Any) -> Any:

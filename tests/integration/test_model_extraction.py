@@ -10,6 +10,7 @@ import pytest
 
 from rewound.eventlog.enums import Why
 from rewound.eventlog.errors import InvalidInput
+from rewound.llm import breaking
 from rewound.memory import Memory, extracting
 from rewound.memory.models import Models
 from tests.integration.chatting import MODES, ChatServer, chatting
@@ -147,6 +148,7 @@ def test_after_five_tries_it_is_parked_unless_nobody_was_there(
     tmp_path: Path, server: ChatServer, mode: str, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(extracting, "RETRY_S", (1e-6, 1e-6))  # from one second on it is waited for
+    monkeypatch.setattr(breaking, "PACE", breaking.Pace(failures=1000))  # nor is anybody spared
     server.mode = mode
     with remembering(tmp_path, server) as memory:
         memory.add_messages(SAID)

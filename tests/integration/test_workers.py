@@ -359,7 +359,7 @@ def test_an_extractor_that_cannot_be_made_is_tried_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Missing(With, frozen=True, kw_only=True):
-        def make_extractor(self) -> Any:
+        def make_extractor(self, nodes: Any = None) -> Any:
             if self.given:
                 raise ImportError(self.given.pop())
             return Told()

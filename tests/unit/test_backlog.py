@@ -163,3 +163,20 @@ def test_what_is_too_much_is_looked_for_later(monkeypatch: pytest.MonkeyPatch) -
             del jobs[home(1)][entry.ref]
             backlog.drop(entry)
     assert done == [message(number) for number in range(10)]
+
+
+@pytest.mark.parametrize("found", [False, True])
+def test_what_was_put_off_is_hurried_before_it_was_found_or_after(found: bool) -> None:
+    later = JobRow(JobState.FAILED, (), 0, 1, e.Why.UNREACHABLE, 1_000)
+    views = cast("Any", Views({home(1): {message(1): later}}))
+    backlog = Backlog()
+    if found:
+        backlog.look(views)
+        assert backlog.batch(9, 0) == []
+    backlog.hurry()
+    backlog.look(views)
+    (entry,) = backlog.batch(9, 0)
+    assert entry.ref == message(1)
+    assert backlog.is_hurried(entry) and not backlog.is_hurried(entry), "told once"
+    backlog.postpone(entry, 1_000)
+    assert backlog.batch(9, 0) == [] and backlog.batch(9, 1_000) != []

@@ -1,0 +1,171 @@
+"""Facts drawn at several nodes, through a real store, while nodes come to harm."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rewound.llm import breaking
+from rewound.llm.nodes import Node
+from rewound.memory import Memory
+from rewound.memory.models import Models
+from tests.integration.noding import ScriptedNode, nodes
+from tests.integration.test_dispatching import eventually
+
+BOX = re.compile(r"Box (\d+) holds (\d+) pens")
+MESSAGES = 24
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is killed is found at once, and who hangs soon."""
+    pace = breaking.Pace(probe_s=0.05, probe_timeout_s=0.5)
+    monkeypatch.setattr(breaking, "PACE", pace)
+
+
+def box(told: str) -> Any:
+    found = BOX.search(told)
+    if found is None:
+        return {"facts": []}
+    return {
+        "facts": [
+            {
+                "quote": found[0], "text": f"{found[0]}.", "kind": "fact", "subject": None,
+                "attribute": None, "value": None, "entities": [], "valid_from": None,
+                "valid_to": None, "confidence": 0.9,
+            }
+        ]
+    }  # fmt: skip
+
+
+def said(container: str) -> list[str]:
+    start = 100 if container == "a" else 500
+    return [f"Box {start + n} holds {start + n} pens." for n in range(MESSAGES)]
+
+
+def models_at(servers: list[ScriptedNode], **more: Any) -> Models:
+    for server in servers:
+        server.good = box
+    made = tuple(Node(name=f"n{each.port}", urls={"chat": each.url}) for each in servers)
+    return Models(
+        **{"embedder": "none", "extractor": "model", "judge": "none", "nodes": made} | more
+    )
+
+
+def drawn(memory: Memory, container: str) -> list[str]:
+    """The facts in the order in which they were recorded."""
+    events = memory.container(container).events(types=["fact extracted"], limit=1000).events
+    page = memory.container(container).list("fact", limit=1000)
+    order = [str(event.data["fact"]) for event in events]
+    texts = {item.id: item.text for item in page.items}
+    return [texts[each] for each in order]
+
+
+def wanted(container: str) -> list[str]:
+    return [text.rstrip(".") for text in said(container)]
+
+
+Harm = Callable[[ScriptedNode], object]
+
+
+def slow(server: ScriptedNode) -> None:
+    server.delay_s = 0.1
+
+
+@pytest.mark.parametrize("harm", [ScriptedNode.kill, ScriptedNode.hang, slow])
+def test_no_job_is_lost_and_no_fact_is_there_twice(tmp_path: Path, harm: Harm) -> None:
+    with nodes(3) as servers, Memory(tmp_path, models=models_at(servers)) as memory:
+        memory.own()
+        for server in servers:
+            server.delay_s = 0.01
+        for container in ("a", "b"):
+            memory.container(container).add_messages(said(container))
+        eventually(lambda: len(servers[0].told) >= 3)
+        harm(servers[0])
+        assert memory.workers("wait", timeout_s=60).pending == 0
+        for container in ("a", "b"):
+            assert drawn(memory, container) == wanted(container), "each once, and in order"
+        assert not memory.container("a").events(types=["extraction failed"]).events
+        assert memory.container("a").verify().ok
+        assert all(server.most == 1 for server in servers)
+
+
+def test_facts_are_drawn_side_by_side(tmp_path: Path) -> None:
+    """As many calls at once as the nodes have slots."""
+    with nodes(3, slots=2) as servers, Memory(tmp_path, models=models_at(servers)) as memory:
+        memory.own()
+        for server in servers:
+            server.delay_s = 0.02
+        memory.container("a").add_messages(said("a"))
+        memory.workers("wait")
+        assert drawn(memory, "a") == wanted("a")
+        assert [server.most for server in servers] == [2, 2, 2]
+
+
+def test_with_every_node_down_texts_are_kept_and_facts_follow_by_themselves(
+    tmp_path: Path,
+) -> None:
+    with nodes(1) as servers:
+        models = models_at(servers)
+        servers[0].kill()
+        with Memory(tmp_path, models=models) as memory:
+            memory.own()
+            memory.container("a").add_messages(said("a"))
+            memory.workers("wait")
+            standing = memory.workers()
+            assert standing.pending + standing.failed == MESSAGES and standing.parked == 0
+            assert standing.failed <= 4, "nobody is asked again and again who is not there"
+            assert memory.container("a").search("Box 107").hits[0].text == said("a")[7]
+            servers[0].revive()
+            eventually(lambda: len(drawn(memory, "a")) == MESSAGES)
+            assert sorted(drawn(memory, "a")) == wanted("a")
+            assert memory.workers().failed == 0
+
+
+def test_what_failed_before_a_restart_follows_after_it(tmp_path: Path) -> None:
+    with nodes(1) as servers:
+        models = models_at(servers)
+        servers[0].status = 503
+        with Memory(tmp_path, models=models) as memory:
+            memory.own()
+            memory.container("a").add_messages(said("a")[:1])
+            eventually(lambda: memory.workers().failed == 1)
+        servers[0].status = 200
+        with Memory(tmp_path, models=models) as memory:
+            memory.own()
+            eventually(lambda: len(drawn(memory, "a")) == 1)
+
+
+def test_meaning_and_reranking_come_from_nodes_and_come_back_with_them(tmp_path: Path) -> None:
+    with nodes(2) as servers:
+        urls = [server.url for server in servers]
+        made = tuple(
+            Node(name=f"n{at}", urls={"embed": url, "rerank": url}) for at, url in enumerate(urls)
+        )
+        models = models_at(
+            servers, nodes=made, extractor="none", embedder="server", embed_model="toy",
+            reranker="server", rerank="always",
+        )  # fmt: skip
+        with Memory(tmp_path, models=models) as memory:
+            memory.own()
+            for text in said("a"):
+                memory.remember(text)
+            memory.workers("wait")
+            assert memory.workers().unembedded == 0
+            servers[0].kill()
+            (hit, *_) = memory.search("Box 107").hits
+            assert hit.reranked is not None and "meaning" in hit.signals
+            servers[1].kill()
+            eventually(lambda: not up(memory))
+            found = memory.search("Box 108")
+            assert found.hits and any("no node" in note for note in found.notes), found.notes
+            servers[1].revive()
+            eventually(lambda: up(memory) == ["n1"])
+            (hit, *_) = memory.search("Box 109").hits
+            assert hit.reranked is not None and "meaning" in hit.signals
+
+
+def up(memory: Memory) -> list[str]:
+    return [node.name for node in memory.nodes().nodes if node.addresses[0].state != "down"]
