@@ -4,7 +4,7 @@
 PYTHON ?= python3
 REWOUND_DATA ?= .rewound
 REWOUND_SOAK ?= long
-BENCH ?= bench bench_serve bench_judging profile
+BENCH ?= bench bench_scale bench_serve bench_judging profile
 ARGS ?=
 
 # The model that tests give a real server to run. What the package depends on would be compiled.

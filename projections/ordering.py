@@ -6,6 +6,7 @@ half as likely: five facts of one message shall not push four other messages awa
 """
 
 import math
+from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -93,17 +94,18 @@ def order(found: Candidates, model: Model) -> Ordered:
     return Ordered(entries, np.concatenate((logits[again], behind)))
 
 
-def lifts(found: Candidates) -> dict[int, dict[str, float]]:
-    """What lifts the entries that are ranked anew, by ordinal: the features of that sort in which
-    their units differ."""
+def lifts(found: Candidates, among: Collection[int]) -> dict[int, dict[str, float]]:
+    """What lifts those of some entries that are ranked anew, by ordinal: the features of that sort
+    in which the units differ."""
     rows = {name: found.rows[:, NAMES.index(name)] for name in LIFTS}
-    told = {name: row.tolist() for name, row in rows.items() if len(row) and np.ptp(row) > 0.0}
+    told = {name: row for name, row in rows.items() if len(row) and np.ptp(row) > 0.0}
     if not told:
         return {}
     ranked_anew = zip(found.entries[: found.ranked].tolist(), found.at.tolist(), strict=True)
     return {
-        ordinal: {name: values[unit] for name, values in told.items()}
+        ordinal: {name: float(values[unit]) for name, values in told.items()}
         for ordinal, unit in ranked_anew
+        if ordinal in among
     }
 
 

@@ -126,7 +126,8 @@ def hits_of(ran: Ran | Hits) -> Hits:
     if isinstance(ran, Hits):
         return ran
     logits = dict(zip(ran.ordered.entries.tolist(), ran.ordered.logits.tolist(), strict=True))
-    lifted = lifts(ran.candidates)
+    shown = {entry.ordinal for group in ran.groups for entry in group}
+    lifted = lifts(ran.candidates, shown)
     matches = [_match(ran.texts, ran.asking, logits, lifted, group) for group in ran.groups]
     return Hits(matches, ran.unembedded, ran.asking.query.weights())
 
