@@ -99,7 +99,7 @@ def remember_command(ctx: click.Context, /, text: str, **given: Any) -> None:
 @common_options
 @click.pass_context
 def update_command(ctx: click.Context, /, text: str | None, **given: Any) -> None:
-    """Give a fact a new wording, or any item other tags or another importance.
+    """Give a fact a new wording, any item other tags or importance.
 
     The old wording stays as a superseded version, found again with --as-of and `history`.
     """

@@ -217,6 +217,7 @@ REQUESTS: dict[type[q.Request], Checks] = {
         "include_superseded": f.flag,
         "read_times": f.flag,
         "explain": f.flag,
+        "rerank": f.optional(f.flag),
     },
     q.Explain: {
         **_READ,
