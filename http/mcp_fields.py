@@ -60,6 +60,7 @@ _FILTERS = {
     ),
     "scope": SCOPE,
 }
+_THRESHOLD = s.share("Leave out what is less likely to answer; most searches do well without.")
 _SUPERSEDED = s.flag("Also facts that newer ones replaced.")
 
 REMEMBER = {
@@ -100,6 +101,7 @@ ADD_CONVERSATION = {
 SEARCH = {
     "query": s.text("What to look for: a question or keywords."),
     "limit": s.whole("At most so many hits.", 1, LIMIT_MAX, SEARCH_LIMIT),
+    "threshold": _THRESHOLD,
     "what": s.choices("Only items of these sorts.", What),
     **_FILTERS,
     **_ASKED,
@@ -108,6 +110,7 @@ SEARCH = {
 CONTEXT = {
     "query": s.text("The topic, task or question at hand."),
     "budget": s.whole("At most so many tokens.", 1, BUDGET_TOKENS_MAX, CONTEXT_BUDGET),
+    "threshold": _THRESHOLD,
     "what": s.choices("Only items of these sorts.", What),
     **_FILTERS,
     **_ASKED,

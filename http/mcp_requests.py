@@ -56,7 +56,7 @@ def search(container: str, given: Arguments) -> q.Request:
         container=container,
         limit=given.get("limit", SEARCH_LIMIT),
         filters=_filters(given, "what"),
-        **_chosen(given, "query", "as_of", "valid_at", "include_superseded"),
+        **_chosen(given, "query", "threshold", "as_of", "valid_at", "include_superseded"),
     )
 
 
@@ -65,7 +65,7 @@ def context(container: str, given: Arguments) -> q.Request:
         container=container,
         budget=given.get("budget", CONTEXT_BUDGET),
         filters=_filters(given, "what"),
-        **_chosen(given, "query", "as_of", "valid_at"),
+        **_chosen(given, "query", "threshold", "as_of", "valid_at"),
     )
 
 

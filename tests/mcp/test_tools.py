@@ -232,6 +232,17 @@ def test_a_number_in_text_is_that_number(five: Any) -> None:
     assert request.limit == 5
 
 
+@pytest.mark.parametrize("tool", ["search", "context"])
+@pytest.mark.parametrize("given", [0.4, "0.4"])
+def test_a_threshold_reaches_the_search(tool: str, given: Any) -> None:
+    _, request = prepared("default", tool, {"query": "x", "threshold": given})
+    assert isinstance(request, q.Search | q.Context) and request.threshold == 0.4
+    _, request = prepared("default", tool, {"query": "x"})
+    assert isinstance(request, q.Search | q.Context) and request.threshold == 0.0
+    result = called(Silent(), "default", tool, {"query": "x", "threshold": 1.5})
+    assert told(result).startswith("threshold must be a number from 0 to 1")
+
+
 @pytest.mark.parametrize("given", [[], "x", 5, True, {"arguments": {"query": "x"}}])
 def test_arguments_that_are_no_object_are_told(given: Any) -> None:
     result = called(Silent(), "default", "search", given)
