@@ -5,23 +5,18 @@ Stores are filled once (`eval.retrieval` does it) and kept in a folder: embeddin
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from eval.corpora import Question, Unit, corpus, questions, stamp
+from eval.opening import Callers, opened
 from eval.retrieval import fill, settle
-from rewound.eventlog.ids import Kind, Ref
 from rewound.memory import Memory, deciding
-from rewound.memory.link import Link
 from rewound.memory.models import Models
-from rewound.memory.requests import Workers
-from rewound.memory.store import Store
 from rewound.projections.ordering import Candidates, candidates
-from rewound.projections.reader import ContainerView
 from rewound.projections.search import Hits, begin
 from rewound.projections.selection import Criteria
 
@@ -81,7 +76,7 @@ def cases(data: Path, name: str, stores: Path, *, meaning: bool) -> list[Case]:
     asked = list(questions(data, _public(name)))
     groups = sorted({question.group for question in asked})
     found = []
-    with _opened(filled(data, name, stores)) as store:
+    with opened(filled(data, name, stores)) as store:
         engine = store.engine
         for number, group in enumerate(groups):
             mine = [question for question in asked if question.group == group]
@@ -91,7 +86,7 @@ def cases(data: Path, name: str, stores: Path, *, meaning: bool) -> list[Case]:
                 assert home is not None, f"{group} is not in the store of {name}"
                 view = views.container(home)
                 criteria = Criteria(now=engine.clock.now_us())
-                callers = _Callers(view)
+                callers = Callers(view)
                 for question in mine:
                     begun = begin(view, question.text, criteria, vectors[question.id])
                     if isinstance(begun, Hits):
@@ -109,43 +104,6 @@ def _case(
     gold = set(question.gold)
     target = np.array([float(unit in gold) for unit in names])
     return Case(name, fold, question, near.rows, near.reached, names, target)
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[Store]:
-    """A store of our own, without workers that would change it meanwhile."""
-    with closing(Link(path, models=Models(judge="none"))) as link:
-        link.call(Workers(action="pause"))
-        store = link._store
-        assert store is not None, "it owns the store"
-        yield store
-
-
-class _Callers:
-    """Names of units: the caller's id of the message, or of the document a passage is of."""
-
-    def __init__(self, view: ContainerView) -> None:
-        self._view = view
-        self._known: dict[int, str | None] = {}
-
-    def of(self, columns: Any, unit: int) -> str | None:
-        if unit not in self._known:
-            ref = Ref(Kind(int(columns.kind[unit])), columns.item[unit].tobytes())
-            self._known[unit] = self._name(ref)
-        return self._known[unit]
-
-    def _name(self, ref: Ref) -> str | None:
-        row = self._view.row(ref)
-        if row is None:
-            return None
-        state = row.state
-        if ref.kind is Kind.PASSAGE:
-            return self._name(Ref(Kind.DOCUMENT, state.document))
-        if ref.kind is Kind.FACT:
-            if state.sources:
-                return self._name(state.sources[0].source)
-            return self._view.value(state.metadata)["unit"] if state.metadata else None
-        return None if state.caller_id is None else self._view.text(state.caller_id)
 
 
 def _hashed(text: str) -> int:
