@@ -4,7 +4,10 @@ English cues: another language is asked by words and meaning alone.
 """
 
 import re
+from functools import cache
 from typing import NamedTuple
+
+from rewound.projections.tokens import tokenize
 
 _ASSISTANT = re.compile(
     r"\b(?:you (?:said|told|mentioned|recommended|suggested|gave|provided|listed|described"
@@ -34,6 +37,11 @@ _MONTH = re.compile(
 )
 """*May* is mostly a verb."""
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_SUGGESTING = (
+    "suggest suggestion recommend recommendation tip advice idea help helpful useful interesting"
+    " thinking looking good find might"
+)
+_COUNTING = "many much often total number different"
 _CHARS = 4_000
 
 
@@ -50,6 +58,18 @@ class Asked(NamedTuple):
     first_person: bool
     months: frozenset[int]
     years: frozenset[int]
+
+    def says_nothing(self, term: str) -> bool:
+        """Whether a term of the query only asks: "any tips" tells nothing of what about."""
+        return (self.suggestion and term in _words(_SUGGESTING)) or (
+            self.many and term in _words(_COUNTING)
+        )
+
+
+@cache
+def _words(said: str) -> frozenset[str]:
+    """As terms of the index."""
+    return frozenset(tokenize(said))
 
 
 def asked(query: str) -> Asked:

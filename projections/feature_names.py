@@ -23,6 +23,8 @@ SINGLE: Final = (
     "query covered with neighbours",
     "query covered by conversation",
     "terms covered",
+    "says just what is asked",
+    "says what is quoted",
     "conversation by words",
     "conversation's best",
     "conversation's meaning",
@@ -31,6 +33,7 @@ SINGLE: Final = (
     "rank in conversation",
     "among the first two",
     "has facts",
+    "is a fact of its own",
     "length",
     "length squared",
     "is short",
@@ -40,6 +43,7 @@ SINGLE: Final = (
     "date, when asked",
     "month or year asked for",
     "liking",
+    "liking, suggestion asked for",
     "first person, asked in it",
     "assistant, not asked for",
     "assistant, asked for",
@@ -65,8 +69,15 @@ PRODUCTS: Final = (
     ("conversation's best", "rank in conversation"),
     ("conversation by words", "meaning before"),
     ("query covered with neighbours", "rank of conversation"),
+    ("is a fact of its own", "words"),
+    ("is a fact of its own", "meaning"),
+    ("is a fact of its own", "query covered"),
+    ("is a fact of its own", "rank by words"),
+    ("is a fact of its own", "rank by meaning"),
+    ("is a fact of its own", "length"),
 )
-"""Those of a dozen leading features whose products a fit weighed most."""
+"""Those of a dozen leading features whose products a fit weighed most; and those by which facts
+that no conversation helps are weighed otherwise than messages."""
 
 NAMES: Final = (*SINGLE, *(f"{one} * {other}" for one, other in PRODUCTS))
 """In the order of the columns."""

@@ -62,6 +62,10 @@ class Query(NamedTuple):
     """In the order of `lists`."""
     documents: Mask | None = None
     """Which entries are documents that stand at the moment, shape (entries,)."""
+    length: int = 0
+    """How many terms it has as a text, those that say little among them."""
+    quoted: Sequence[Ordinals] = ()
+    """For each phrase in quotes, as far as anybody says one, the entries that say it."""
 
     def weights(self) -> dict[str, float]:
         """How telling each term is: its idf."""
@@ -88,7 +92,7 @@ def features(
 ) -> Floats:
     """Shape (candidates, len(NAMES)), rows in the order of `units`."""
     seen = _Seen(columns, counted, threads, query, scores.share, scores.meaning, units)
-    found = _own(seen) | _beside(seen) | _covered(seen) | _conversation(seen)
+    found = _own(seen) | _beside(seen) | _covered(seen) | _exact(seen) | _conversation(seen)
     found |= _traits(seen, found)
     found["importance"] = _importance(seen)
     told = [found[name] for name in SINGLE]
@@ -119,6 +123,7 @@ def _own(seen: _Seen) -> dict[str, Floats]:
         "rank by words": _ranks(words),
         "rank by meaning": _ranks(meaning),
         "has facts": has,
+        "is a fact of its own": (seen.columns.kind[units] == Kind.FACT).astype(np.float64),
         "all its facts are outdated": has * (1.0 - current),
     }
 
@@ -168,6 +173,27 @@ def _covered(seen: _Seen) -> dict[str, Floats]:
         "query covered with neighbours": near / total,
         "query covered by conversation": whole / total,
         "terms covered": held / max(terms, 1),
+    }
+
+
+def _exact(seen: _Seen) -> dict[str, Floats]:
+    """How nearly a unit, or a fact of it, says the query and nothing else; and how much it says of
+    what stands in quotes."""
+    query, unit, none = seen.query, seen.threads.unit, seen.columns.n
+    just, quoted = np.zeros((2, none), np.float64)
+    if query.lists:
+        says = np.zeros(none, np.uint16)
+        for ordinals, _ in query.lists:
+            says[ordinals] += 1
+        rarest = min((ordinals for ordinals, _ in query.lists), key=len)
+        whole = rarest[(says[rarest] == len(query.lists)) & seen.counted[rarest]]
+        length = np.maximum(seen.columns.length[whole], 1).astype(np.float64)
+        np.maximum.at(just, unit[whole], np.minimum(query.length / length, 1.0))
+    for ordinals in query.quoted:
+        quoted[np.unique(unit[ordinals])] += 1.0
+    return {
+        "says just what is asked": just[seen.units],
+        "says what is quoted": quoted[seen.units] / max(len(query.quoted), 1),
     }
 
 
@@ -248,6 +274,7 @@ def _traits(seen: _Seen, found: dict[str, Floats]) -> dict[str, Floats]:
         "date, when asked": shows(Trait.DATED) * asked.when,
         "month or year asked for": _dates(seen),
         "liking": shows(Trait.LIKING),
+        "liking, suggestion asked for": shows(Trait.LIKING) * asked.suggestion,
         "first person, asked in it": shows(Trait.FIRST_PERSON) * asked.first_person,
         "assistant, not asked for": assistant * (not asked.assistant),
         "assistant, asked for": assistant * asked.assistant,

@@ -30,6 +30,9 @@ for every limit. Among ten thousand turns they hold .93 to .98 of what answers (
 FURTHER: Final = math.log(2.0)
 """What every further entry of a unit loses of its logit."""
 
+_LIFT: Final = 8.0
+"""More than a first score is."""
+
 BEHIND: Final = 1.0
 """How far below the last candidate the logit of the rest begins; falls with the first score."""
 
@@ -69,7 +72,11 @@ def candidates(
     """
     columns = selected.columns
     wanted = np.flatnonzero(selected.allowed & scores.found).astype(np.uint32)
-    near, totals = bm25.top_k(scores.total[wanted], wanted, columns.item, max(taken, CANDIDATES))
+    # Whoever says what is quoted is a candidate, however far away by all the other words.
+    lifted = scores.total.copy() if query.quoted else scores.total
+    for ordinals in query.quoted:
+        lifted[ordinals] += _LIFT
+    near, totals = bm25.top_k(lifted[wanted], wanted, columns.item, max(taken, CANDIDATES))
     stand = threads(columns, selected.counted)
     of = stand.unit[near[:CANDIDATES]]
     units, at = np.unique(of, return_inverse=True)

@@ -28,6 +28,9 @@ from rewound.projections.feature_names import LIFTS, NAMES
 
 Floats = npt.NDArray[np.float64]
 
+NEARLY: Final = 1.0
+"""So far below the best score a candidate is nearly as good."""
+
 FITS: Final = (
     "one",
     "best meaning",
@@ -42,6 +45,8 @@ FITS: Final = (
     "the first said by whom the query names",
     "the first said by another",
     "the first's length",
+    "the first says all that is asked",
+    "how many are nearly as good",
 )
 """What tells whether anything fits, in the order of `Model.fits`."""
 
@@ -169,6 +174,8 @@ def fits(rows: Floats, score: Floats, reached: float) -> tuple[float, ...]:
         of_first("said by whom the query names"),
         of_first("said by another"),
         of_first("length"),
+        float(of_first("says just what is asked") > 0.0),
+        math.log(float(np.count_nonzero(score >= falling[0] - NEARLY))),
     )
 
 

@@ -14,11 +14,12 @@ import numpy as np
 
 from rewound.eventlog.ids import Kind, Ref
 from rewound.projections import bm25, entries, ranking
-from rewound.projections.asked import asked
+from rewound.projections.asked import Asked, asked
 from rewound.projections.entries import folded
 from rewound.projections.features import Lists, Query
 from rewound.projections.ordering import Candidates, Ordered, candidates, lifts, order
 from rewound.projections.postings import Ordinals
+from rewound.projections.quoted import quoted
 from rewound.projections.ranker import Model, Ranker, probability
 from rewound.projections.ranking import Scores
 from rewound.projections.reader import ContainerView
@@ -26,7 +27,7 @@ from rewound.projections.remembered import remembered
 from rewound.projections.repeats import Ranked, Texts, collapsed
 from rewound.projections.rows import Row
 from rewound.projections.selection import Criteria, Selected, select
-from rewound.projections.tokens import query_terms
+from rewound.projections.tokens import query_terms, tokenize
 from rewound.projections.vectors import Query as Vector
 
 _NAME_WORD = re.compile(r"[A-Z]\w*(?:['’-]\w{2,})*")
@@ -140,7 +141,8 @@ def begin(
     embeddings = view.index.embeddings
     if meaning is not None and meaning.model != embeddings.model:
         meaning = None
-    terms = sorted(query_terms(query))
+    kind = asked(query)
+    terms = sorted(_telling(query_terms(query), kind))
     if not selected.allowed.any() or not (terms or meaning):
         return Hits([], _unembedded(selected) if embeddings.model else 0)
     columns = selected.columns
@@ -155,9 +157,26 @@ def begin(
     reach = bm25.reach(lists, counted, held=held_by)
     words = _words(selected, lists, counted, held_by, titles=Kind.DOCUMENT in criteria.what)
     scores = ranking.score(view.txn, embeddings.store, view.id, selected, words, reach, meaning)
-    said_by = _said_by(view, query, selected, criteria)
-    held = Query(asked(query), lists, counted, said_by, terms, selected.documents)
+    told = quoted(view, query, criteria, selected, words)
+    if told:
+        scores = scores._replace(found=scores.found.copy())
+        scores.found[np.concatenate(told)] = True
+    held = Query(
+        kind,
+        lists,
+        counted,
+        _said_by(view, query, selected, criteria),
+        terms,
+        selected.documents,
+        len(tokenize(query)),
+        told,
+    )
     return Asking(selected, held, scores, reach)
+
+
+def _telling(terms: Sequence[str], kind: Asked) -> Sequence[str]:
+    """The terms that are about something, as long as there are such."""
+    return [term for term in terms if not kind.says_nothing(term)] or terms
 
 
 def _said_by(

@@ -9,6 +9,9 @@ every token gives one or more *terms*:
 - words held together by inner punctuation (`multi-agent`, `don't`, `src/main.py`, `v1.2.3`) give
   each part and a joined form, so that the whole outranks its parts; `C++` and `C#` also give
   themselves; a final `'s` is dropped;
+- a version or code with a leading `v` gives itself without that too (`v1.2.3` and `1.2.3`), and
+  groups of digits that stand together (`+49 (0)30 901820`, `978-3-16-148410-0`) also give all
+  their digits as one term, from seven digits on: they are written in one piece or in several;
 - a run of a script without spaces gives its overlapping character bigrams (R25: bigrams find words
   of two characters, trigrams do not), and for Han and Hangul the single characters too;
 - other symbols (`"`, `(`, `→`, an emoji) give themselves, once a text, after all else.
@@ -39,6 +42,11 @@ _JOINS_MAX = 63  # of one token: bounds what the regex engine has to remember
 _MARKS_MAX = 30  # on one letter (TR15's stream-safe form): sorting a run of them is quadratic
 
 _SPLIT = re.compile(r"[/\\@?&#]+")  # the pieces between these have joined forms of their own
+_VERSION = re.compile(r"v[0-9]")
+# Groups of digits as phones and codes have them; `(0)` is what is left out behind a country code.
+_GROUPED = re.compile(r"[0-9](?<![\w.][0-9])[0-9]{0,14}(?:[-. ()/]{1,3}[0-9]{1,15}){1,11}(?!\w)")
+_LEFT_OUT = re.compile(r" ?\(0\) ?|[^0-9]+")
+_DIGITS_MIN, _DIGITS_MAX = 7, 20
 _SOFT = frozenset("-'_,")  # what people leave out: `e-mail` and `email`, `1,200` and `1200`
 _SYMBOLS = frozenset('"$()*;<>[]^`{|}')
 
@@ -136,7 +144,7 @@ def _ranges(codes: list[int]) -> str:
     return "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(starts, ends, strict=True))
 
 
-def _fold(text: str) -> str:
+def folded(text: str) -> str:
     """The form in which texts are compared; see the module's docstring."""
     if text.isascii():
         return text.lower()
@@ -200,7 +208,10 @@ def _compound(token: str) -> list[str]:
     for piece in pieces:
         inner = patterns.words(piece)
         if len(inner) > 1:
-            terms.append(_joined(piece.strip("-'_.:=%+~"), inner))
+            whole = piece.strip("-'_.:=%+~")
+            terms.append(_joined(whole, inner))
+            if _VERSION.match(whole):
+                terms.append(_bounded(whole[1:]))
     if len(pieces) > 1:
         terms.append(_joined(token, words))
     return terms
@@ -239,12 +250,19 @@ def clear_cache() -> None:
 
 def tokenize(text: str) -> list[str]:
     """The index terms of a text, in its order, repeated as often as they occur."""
-    text = _fold(text)
+    text = folded(text)
     patterns = _ASCII if text.isascii() else _unicode().patterns
     terms = list(chain.from_iterable(map(_terms.__getitem__, patterns.tokens(text))))
+    terms += _numbers(text)
     if symbols := patterns.symbols(text):
         terms.extend(dict.fromkeys(symbols))
     return terms
+
+
+def _numbers(text: str) -> list[str]:
+    """The digits of each row of groups as one term."""
+    found = (_LEFT_OUT.sub("", row) for row in _GROUPED.findall(text))
+    return [digits for digits in found if _DIGITS_MIN <= len(digits) <= _DIGITS_MAX]
 
 
 def tokenize_many(texts: Sequence[str]) -> list[list[str]]:
@@ -258,13 +276,14 @@ def query_terms(text: str) -> list[str]:
     Left out are the single characters of a longer run, which the bigrams say better, and stop
     words and signs as long as another term remains. Empty for a text without any term.
     """
-    folded = _fold(text)
-    patterns = _ASCII if folded.isascii() else _unicode().patterns
+    text = folded(text)
+    patterns = _ASCII if text.isascii() else _unicode().patterns
     terms: dict[str, None] = {}
-    for token in patterns.tokens(folded):
+    for token in patterns.tokens(text):
         grams = len(token) > 1 and _IS_SPACELESS(token)
         terms |= dict.fromkeys(t for t in _terms[token] if not (grams and len(t) == 1))
-    terms |= dict.fromkeys(patterns.symbols(folded))
+    terms |= dict.fromkeys(_numbers(text))
+    terms |= dict.fromkeys(patterns.symbols(text))
     telling = [term for term in terms if not is_stopword(term)]
     return telling or list(terms)
 

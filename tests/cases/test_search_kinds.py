@@ -80,12 +80,15 @@ NAMED = (
 ASKED: dict[str, Sequence[str]] = {
     "Error ERR_CONN_42": ("ERR_CONN_42", "err_conn_42", "ERR CONN 42", "what is ERR_CONN_42?"),
     "ERR_DISK_42": ("ERR_DISK_42", "disk 42"),
-    "We pinned": ("v1.2.3", "V1.2.3", "what did we pin at v1.2.3"),
+    "We pinned": ("v1.2.3", "V1.2.3", "what did we pin at v1.2.3", "1.2.3", "version 1.2.3"),
     "Release v1.2.30": ("v1.2.30",),
     "The settings live": ("/etc/orchard/gate.toml", "gate.toml", "orchard/gate.toml"),
     "Write to mira.holt": ("mira.holt@example.org", "<Mira.Holt@Example.org>"),
-    "The clinic's": ("+49 30 901820", "030 901820", "901820", "the clinic's number"),
-    "The library": ("(555) 010-4477", "555-010-4477", "555 010 4477", "555.010.4477"),
+    "The clinic's": (
+        "+49 30 901820", "030 901820", "901820", "the clinic's number", "+4930901820",
+        "+49 (0)30 90 18 20",
+    ),
+    "The library": ("(555) 010-4477", "555-010-4477", "555 010 4477", "555.010.4477", "5550104477"),
     "The pool": ("555 010 4478", "(555) 010-4478"),
     "Call getUserById": ("getUserById", "getUserById()"),
     "get_user_by_id": ("get_user_by_id", "get user by id", "GET_USER_BY_ID"),
@@ -95,7 +98,7 @@ ASKED: dict[str, Sequence[str]] = {
     "UUID": ("123e4567-e89b-12d3-a456-426614174000", "123E4567E89B12D3A456426614174000"),
     "The IP of the printer": ("192.168.0.17",),
     "The IP of the scanner": ("192.168.0.71",),
-    "ISBN": ("978-3-16-148410-0", "ISBN 978-3-16-148410-0"),
+    "ISBN": ("978-3-16-148410-0", "ISBN 978-3-16-148410-0", "9783161484100"),
     "The plate": ("B-KL 4071", "b kl 4071"),
     "The flag is --no-cache": ("--no-cache", "no cache"),
     "The flag is --cache-dir": ("--cache-dir",),
@@ -134,12 +137,6 @@ def test_r23_an_id_of_the_store_is_no_word_of_it(here: Shelf) -> None:
 # What another spelling does not find, or does not put first, by words alone: the text, the spelling
 # that falls short, and one that finds it.
 FALLS_SHORT = {
-    "a version without its v": ("We pinned", "1.2.3", "v1.2.3"),
-    "a version by its word": ("We pinned", "version 1.2.3", "v1.2.3"),
-    "a number in one piece": ("The clinic's", "+4930901820", "+49 30 901820"),
-    "a number in other pieces": ("The clinic's", "+49 (0)30 90 18 20", "+49 30 901820"),
-    "digits alone": ("The library", "5550104477", "555-010-4477"),
-    "an ISBN in one piece": ("ISBN", "9783161484100", "978-3-16-148410-0"),
     "a plate in one piece": ("The plate", "BKL4071", "B-KL 4071"),
     "the head of a commit": ("The commit", "9fceb02", "9fceb02d0ae598e95dc970b74767f19372d61af8"),
     "the words of a name in camels": ("Call getUserById", "get user", "getUserById"),

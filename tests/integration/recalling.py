@@ -24,6 +24,7 @@ QUERIES = (
     "any ideas for my garden",
     "Vera likes the harbour",
     "teapot townhall",
+    'who said "keeps a garden" or "two cats"',
 )
 ASKED: tuple[dict[str, Any], ...] = (
     {},

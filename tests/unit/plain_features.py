@@ -36,6 +36,9 @@ class Known(NamedTuple):
     """Which entries are documents that stand."""
     importance: list[int]
     """1 + thousandths, 0 where none was given."""
+    asks: int
+    """How many terms the query has as a text."""
+    quoted: list[list[int]]
 
 
 class Plain:
@@ -51,6 +54,7 @@ class Plain:
             **self.own(unit),
             **self.around(unit),
             **self.covered(unit),
+            **self.exact(unit),
             **self.conversation(unit),
             **self.like(unit),
             "importance": self.importance(unit),
@@ -113,6 +117,7 @@ class Plain:
             "rank by words": rank(words, (self.k.share[n] for n in self.units)),
             "rank by meaning": rank(meaning, (self.k.cosines[n] for n in self.units)),
             "has facts": float(bool(of)),
+            "is a fact of its own": float(self.k.told[unit].kind == FACT),
             "all its facts are outdated": 0.0,  # nothing ends in these scenes
         }
 
@@ -156,6 +161,16 @@ class Plain:
             "query covered with neighbours": near / total if total else 0.0,
             "query covered by conversation": whole / total if total else 0.0,
             "terms covered": held / len(self.k.holds) if self.k.holds else 0.0,
+        }
+
+    def exact(self, unit: int) -> dict[str, float]:
+        mine = [n for n in self.everything if self.k.beside.unit[n] == unit]
+        whole = [n for n in mine if all(n in term for term in self.k.holds) and self.k.holds]
+        just = [min(self.k.asks / max(self.k.length[n], 1), 1.0) for n in whole]
+        told = [any(n in phrase for n in mine) for phrase in self.k.quoted]
+        return {
+            "says just what is asked": max([0.0, *just]),
+            "says what is quoted": sum(told) / len(told) if told else 0.0,
         }
 
     # --- the conversation
@@ -230,6 +245,7 @@ class Plain:
             "date, when asked": shows(Trait.DATED) * asked.when,
             "month or year asked for": self.dated(unit),
             "liking": shows(Trait.LIKING),
+            "liking, suggestion asked for": shows(Trait.LIKING) * asked.suggestion,
             "first person, asked in it": shows(Trait.FIRST_PERSON) * asked.first_person,
             "assistant, not asked for": float(told.assistant and not asked.assistant),
             "assistant, asked for": float(told.assistant and asked.assistant),

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rewound.projections.asked import Asked, asked
+from rewound.projections.tokens import tokenize
 
 KINDS = ("assistant", "suggestion", "when", "many", "first_person")
 
@@ -99,3 +100,19 @@ def test_any_text_is_a_query(query: str) -> None:
     assert isinstance(found, Asked) and found == asked(query)
     assert not (found.assistant and found.suggestion)
     assert all(1 <= month <= 12 for month in found.months)
+
+
+@pytest.mark.parametrize(
+    ("query", "asks", "tells"),
+    [
+        ("any tips for a useful garden?", "tips useful", "garden"),
+        ("can you recommend a good book", "recommend good", "book"),
+        ("how many different cats are there in total", "many different total", "cats"),
+        ("the good garden", "", "good garden"),
+        ("Which book did you recommend?", "", "recommend book"),
+    ],
+)
+def test_what_only_asks_says_nothing(query: str, asks: str, tells: str) -> None:
+    found = asked(query)
+    assert all(map(found.says_nothing, tokenize(asks)))
+    assert not any(map(found.says_nothing, tokenize(tells)))

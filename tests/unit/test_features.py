@@ -49,6 +49,8 @@ class World(NamedTuple):
     postings: list[npt.NDArray[np.uint32]]
     said_by: npt.NDArray[np.uint32] | None
     asked: Asked
+    asks: int
+    quoted: list[npt.NDArray[np.uint32]]
 
     def lists(self) -> list[tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint16]]]:
         return [(ordinals, np.ones(len(ordinals), np.uint16)) for ordinals in self.postings]
@@ -78,6 +80,8 @@ def world(scene: Scene, seed: int, question: str) -> World:
         chosen if seed % 5 else [],
         by if len(by) and seed % 3 else None,
         asked(question),
+        int(chance.integers(1, 9)),
+        [by, chosen[0]][: int(chance.integers(0, 3))],
     )
 
 
@@ -98,7 +102,15 @@ def table(
         meant=True,
     )
     statistics = bm25.statistics(columns.length, counted)
-    query = Query(made.asked, made.lists(), statistics, made.said_by, documents=documents)
+    query = Query(
+        made.asked,
+        made.lists(),
+        statistics,
+        made.said_by,
+        documents=documents,
+        length=made.asks,
+        quoted=made.quoted,
+    )
     return features(columns, counted, threads(columns, counted), query, scores, units)
 
 
@@ -135,6 +147,8 @@ def told(made: World, counted: Mask, documents: Mask) -> Known:
         None if made.said_by is None else made.said_by.tolist(),
         documents.tolist(),
         [row.importance for row in rows],
+        made.asks,
+        [ordinals.tolist() for ordinals in made.quoted],
     )
 
 
@@ -173,6 +187,7 @@ def test_other_numbers_change_no_bit(made: World, seed: int, data: st.DataObject
         cosines=made.cosines[list(order)],
         postings=[np.sort(new[held]).astype(np.uint32) for held in made.postings],
         said_by=None if made.said_by is None else new[made.said_by].astype(np.uint32),
+        quoted=[new[held].astype(np.uint32) for held in made.quoted],
     )
     columns = columns_of(renumbered(made.scene.rows, order))
     one = table(made, made.scene.columns, counted, units, documents=documents)
@@ -232,6 +247,7 @@ def test_what_comes_later_changes_no_bit(made: World, seed: int, data: st.DataOb
         cosines=made.cosines[:end],
         postings=[held[held < end] for held in made.postings],
         said_by=said_by,
+        quoted=[held[held < end] for held in made.quoted],
     )
     two = table(
         upto, columns_of(made.scene.rows[:end]), counted[:end], units, documents=documents[:end]

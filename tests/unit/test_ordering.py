@@ -87,7 +87,13 @@ def test_the_rest_stands_behind_in_its_order() -> None:
 def test_nothing_found_nothing_ordered() -> None:
     empty = np.zeros(0, np.int64)
     none = Candidates(
-        np.zeros(0, np.uint32), np.zeros(0), 0, empty, empty, np.zeros((0, len(NAMES))), 0.0
+        np.zeros(0, np.uint32),
+        np.zeros(0),
+        0,
+        empty,
+        empty,
+        np.zeros((0, len(NAMES))),
+        0.0,
     )
     assert len(order(none, WORDS).entries) == len(order(none, WORDS).logits) == 0
 

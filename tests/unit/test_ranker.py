@@ -179,6 +179,10 @@ def test_what_tells_whether_anything_fits(table: Floats) -> None:
     )
     assert told["the first said by another"] == of_first("said by another")
     assert told["the first's length"] == of_first("length")
+    says_all = of_first("says just what is asked") > 0.0
+    assert told["the first says all that is asked"] == float(says_all)
+    near = sum(falling[0] - each <= 1.0 for each in falling)
+    assert told["how many are nearly as good"] == pytest.approx(math.log(near))
 
 
 def test_of_equal_first_ones_none_is_chosen_by_its_place() -> None:

@@ -24,6 +24,8 @@ FOUND = [
     ("the ratio a:b holds", ["a:b", "b"]),
     (r"open C:\tmp\x now", [r"C:\tmp\x", "tmp", "x"]),
     ("uses v1.2.3 today", ["v1.2.3", "1.2.3", "V1"]),
+    ("call +49 30 901820 or (555) 010-4477", ["+4930901820", "+49 (0)30 90 18 20", "5550104477"]),
+    ("ISBN 978-3-16-148410-0", ["9783161484100"]),
     ("call foo_bar()", ["foo_bar", "foo", "bar", "foobar"]),
     ("mail kai@example.com.", ["kai@example.com", "kai", "example.com", "example"]),
     ("https://ex.org/a-b/c?q=1#top", ["ex.org", "https://ex.org/a-b/c?q=1#top", "a-b", "top"]),
@@ -209,3 +211,20 @@ def test_names_are_no_stop_words() -> None:
         assert not is_stopword(tokenize(name)[0]), name
     for word in ("the", "being", "don't", "isn't", "was"):
         assert is_stopword(tokenize(word)[-1]), word
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("v1.2.3", {"v1.2.3", "1.2.3"}),
+        ("+49 (0)30 / 90-18-20", {"4930901820"}),
+        ("1234567", set()),
+        ("12 345", set()),
+        ("1.2.3", set()),
+    ],
+)
+def test_groups_of_digits_are_one_number_too(text: str, whole: set[str]) -> None:
+    """From seven digits on; and a version is itself without its `v`."""
+    long = {term for term in tokenize(text) if term.isdigit() and len(term) > 6}
+    assert long == {term for term in whole if term.isdigit()} | ({"1234567"} & {text})
+    assert whole <= set(tokenize(text))
