@@ -16,6 +16,7 @@ from rewound.memory.replies import Found, Hit, Line, Packed
 from rewound.memory.scoping import Within
 from rewound.memory.showing import WHAT, Shower
 from rewound.memory.showing_explanations import of_hits, of_search
+from rewound.projections.asked import asked
 from rewound.projections.explaining import Explaining
 from rewound.projections.search import Hits, Match, Ran, hits_of, run
 from rewound.projections.tokens import query_terms
@@ -33,6 +34,9 @@ _EXCERPT_TOKENS = 60
 _LINE_BYTES = (1_200, 1_200, 600, 600, 300)
 """The most that a long text may take in its place, and in those after: the likelier it answers, the
 more of it is shown. What is longer is told by the part that answers."""
+_OF_SEVERAL = (600, 300)
+"""The same where a list, a count or a comparison is asked for: more of less each."""
+_LIKELY_OF_SEVERAL = 0.05
 _MARKS = 9
 """Bytes kept free for the marks of what is left out, and the line's end."""
 _OVER = ("superseded", "corrected")
@@ -138,12 +142,14 @@ def context(question: q.Context, asking: Asking) -> Packed:
         meaning=asking.meaning,
     )
     hits, left_out = _likely(hits, question.threshold)
-    found = _relevant(hits.matches)
+    several = asked(question.query).several
+    found = _relevant(hits.matches, _LIKELY_OF_SEVERAL if several else _LIKELY_SHARE)
+    sizes = _OF_SEVERAL if several else _LINE_BYTES
     shower = Shower(view, when, forgotten=forgotten)
     chosen: list[tuple[Match, Line]] = []
     left = question.budget
     for place, match in enumerate(found):
-        most = _LINE_BYTES[min(place, len(_LINE_BYTES) - 1)]
+        most = sizes[min(place, len(sizes) - 1)]
         told = {before.ref for before, _ in chosen}
         line = _line(_hit(shower, match, told), hits.weights, left, most)
         if line is not None:
@@ -167,10 +173,10 @@ def context(question: q.Context, asking: Asking) -> Packed:
     )
 
 
-def _relevant(matches: Sequence[Match]) -> list[Match]:
+def _relevant(matches: Sequence[Match], share: float) -> list[Match]:
     """Hits that are not much less near, or not much less likely to answer, than the best."""
     near = _RELEVANT_SHARE * max((match.closeness for match in matches), default=0.0)
-    likely = _LIKELY_SHARE * max((match.score for match in matches), default=0.0)
+    likely = share * max((match.score for match in matches), default=0.0)
     return [match for match in matches if match.closeness >= near or match.score >= likely]
 
 

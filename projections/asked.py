@@ -25,6 +25,10 @@ _SUGGESTION = re.compile(
     r"\b(?:suggest|recommend|any (?:tips|advice|ideas|suggestions)|ideas|tips|should i|what to"
     r"|can you help|advice|thinking (?:of|about)|looking for)\b"
 )
+_SEVERAL = re.compile(
+    r"\b(?:list|all (?:the|of|my|our|his|her|their)|every|each of|which of|what are|what (?:kinds?|"
+    r"sorts?|types?) of|compare[ds]?|comparison|differences?|both|versus|vs|besides|what else)\b"
+)
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|my|me|we|our)\b")
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
@@ -55,6 +59,8 @@ class Asked(NamedTuple):
     when: bool
     many: bool
     """For a number."""
+    several: bool
+    """For more than one thing: a list, a count, a comparison."""
     first_person: bool
     months: frozenset[int]
     years: frozenset[int]
@@ -75,11 +81,13 @@ def _words(said: str) -> frozenset[str]:
 def asked(query: str) -> Asked:
     said = query[:_CHARS].lower().replace("\u2019", "'")
     assistant = bool(_ASSISTANT.search(said))
+    many = bool(_MANY.search(said))
     return Asked(
         assistant=assistant,
         suggestion=bool(_SUGGESTION.search(said)) and not assistant,
         when=bool(_WHEN.search(said)),
-        many=bool(_MANY.search(said)),
+        many=many,
+        several=many or bool(_SEVERAL.search(said)),
         first_person=bool(_FIRST_PERSON.search(said)),
         months=frozenset(_MONTHS.index(name) + 1 for name in _MONTH.findall(said)),
         years=frozenset(map(int, _YEAR.findall(said))),

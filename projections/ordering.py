@@ -33,6 +33,14 @@ FURTHER: Final = math.log(2.0)
 _LIFT: Final = 8.0
 """More than a first score is."""
 
+FURTHER_OF_SEVERAL: Final = math.log(8.0)
+"""The same where several things are asked for."""
+
+SPREAD: Final = 0.5
+"""There the n-th unit of one conversation or document loses so much of its logit, times log(n): a
+list is seldom told in one place. R@20 of multi-session questions: lme_pool .779 to .790, beam_100k
+.714 to .728 (measured)."""
+
 BEHIND: Final = 1.0
 """How far below the last candidate the logit of the rest begins; falls with the first score."""
 
@@ -50,6 +58,8 @@ class Candidates(NamedTuple):
     """Ordinals of what those belong to, ascending, shape (units,)."""
     at: npt.NDArray[np.int64]
     """Which of the units each of those belongs to, shape (ranked,)."""
+    threads: npt.NDArray[np.int64]
+    """The conversation or document of each of those."""
     rows: Floats
     """Features of the units, shape (units, len(NAMES))."""
     reached: float
@@ -85,20 +95,43 @@ def candidates(
     if largest is None:
         largest = float(np.max(scores.words * selected.counted, initial=0.0))
     reached = largest / reach if reach > 0.0 else 0.0
-    return Candidates(near, totals, len(of), units, at.astype(np.int64), rows, reached)
+    return Candidates(
+        near,
+        totals,
+        len(of),
+        units,
+        at.astype(np.int64),
+        stand.thread[near[:CANDIDATES]],
+        rows,
+        reached,
+    )
 
 
-def order(found: Candidates, model: Model) -> Ordered:
-    """All candidates, best first; equal ones in the order they have."""
+def order(found: Candidates, model: Model, *, several: bool = False) -> Ordered:
+    """All candidates, best first; equal ones in the order they have. Where `several` things are
+    asked for, what stands in one place is spread further apart."""
     if not found.ranked:
         return Ordered(found.entries, found.totals)
     logits = ranked(model, found.rows, found.reached).logit[found.at]
-    logits -= FURTHER * _further(found.at)
+    logits -= (FURTHER_OF_SEVERAL if several else FURTHER) * _further(found.at)
+    if several:
+        logits = _spread(found, logits)
     again = np.argsort(-logits, kind="stable")
     last = found.totals[found.ranked - 1]
     behind = float(logits.min()) - BEHIND - (last - found.totals[found.ranked :])
     entries = np.concatenate((found.entries[again], found.entries[found.ranked :]))
     return Ordered(entries, np.concatenate((logits[again], behind)))
+
+
+def _spread(found: Candidates, logits: Floats) -> Floats:
+    """The logits where each further unit of a conversation or document is worth a little less."""
+    best = np.argsort(-logits, kind="stable")
+    _, first = np.unique(found.at[best], return_index=True)  # of each unit, in that order
+    leads = np.argsort(first)
+    place = np.empty(len(leads), np.int64)
+    place[leads] = _further(found.threads[best[first[leads]]])
+    spread: Floats = logits - SPREAD * np.log1p(place)[found.at]
+    return spread
 
 
 def lifts(found: Candidates, among: Collection[int]) -> dict[int, dict[str, float]]:

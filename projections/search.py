@@ -112,7 +112,7 @@ def run(
     texts = Texts(view, criteria)
     while True:
         near = candidates(selected, scores, begun.query, begun.reach, taken)
-        found = order(near, model)
+        found = order(near, model, several=begun.query.asked.several)
         best = found.entries[:taken].tolist()
         groups = collapsed(texts, [ranked_as(begun, ordinal) for ordinal in best], limit)
         if len(groups) == limit or len(best) < taken:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rewound.projections.asked import Asked, asked
 from rewound.projections.tokens import tokenize
 
-KINDS = ("assistant", "suggestion", "when", "many", "first_person")
+KINDS = ("assistant", "suggestion", "when", "many", "several", "first_person")
 
 CASES: list[tuple[str, set[str]]] = [
     ("", set()),
@@ -36,11 +36,22 @@ CASES: list[tuple[str, set[str]]] = [
     ("how long was the walk", {"when"}),
     ("whenever", set()),
     # A number.
-    ("How many cats are there?", {"many"}),
-    ("how often does it rain", {"many"}),
-    ("the total price", {"many"}),
+    ("How many cats are there?", {"many", "several"}),
+    ("how often does it rain", {"many", "several"}),
+    ("the total price", {"many", "several"}),
     ("totally lost", set()),
-    ("How many days was the walk?", {"when", "many"}),
+    ("How many days was the walk?", {"when", "many", "several"}),
+    # More than one thing.
+    ("List the cats of Nina", {"several"}),
+    ("All of my trips to Rome", {"several", "first_person"}),
+    ("What are Nina's hobbies?", {"several"}),
+    ("what kinds of tea does she like", {"several"}),
+    ("Which of the cats is older?", {"several"}),
+    ("Compare Rome and Oslo", {"several"}),
+    ("the difference between the two plans", {"several"}),
+    ("What else did she buy?", {"several"}),
+    ("Is the listed price right?", set()),
+    ("what is all this noise", set()),
     # Of oneself.
     ("Where do I live?", {"first_person"}),
     ("Where's our car?", {"first_person"}),

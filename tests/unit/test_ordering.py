@@ -12,7 +12,15 @@ from rewound.projections import bm25, ordering
 from rewound.projections.asked import asked
 from rewound.projections.feature_names import NAMES
 from rewound.projections.features import Query
-from rewound.projections.ordering import BEHIND, CANDIDATES, FURTHER, Candidates, candidates, order
+from rewound.projections.ordering import (
+    BEHIND,
+    CANDIDATES,
+    FURTHER,
+    SPREAD,
+    Candidates,
+    candidates,
+    order,
+)
 from rewound.projections.ranker import FITS, Model
 from rewound.projections.ranking import Scores
 from rewound.projections.selection import Selected
@@ -38,9 +46,11 @@ def by(name: str, weight: float = 1.0) -> Model:
 WORDS = by("words")
 
 
-def found(totals: list[float], units: list[int], learned: list[float]) -> Candidates:
-    """Entries 100, 101, ... with falling first scores; `units` names those of the first ones, and
-    `learned` what the model thinks of each unit."""
+def found(
+    totals: list[float], units: list[int], learned: list[float], threads: list[int] | None = None
+) -> Candidates:
+    """Entries 100, 101, ... with falling first scores; `units` names those of the first ones,
+    `threads` their conversations, and `learned` what the model thinks of each unit."""
     names = np.array(sorted(set(units)), np.int64)
     rows = np.zeros((len(names), len(NAMES)))
     rows[:, NAMES.index("words")] = learned
@@ -50,6 +60,7 @@ def found(totals: list[float], units: list[int], learned: list[float]) -> Candid
         len(units),
         names,
         np.searchsorted(names, np.array(units, np.int64)),
+        np.array(units if threads is None else threads, np.int64),
         rows,
         1.0,
     )
@@ -72,6 +83,21 @@ def test_further_entries_of_a_unit_are_half_as_likely() -> None:
     assert math.log(2.0) == FURTHER
 
 
+def test_where_several_are_asked_for_one_place_does_not_fill_the_list() -> None:
+    """Further entries of a unit lose more, and further units of a conversation a little."""
+    same = found([0.9, 0.8, 0.7, 0.6], [7, 7, 7, 8], [1.0, 0.0])
+    made = order(same, WORDS, several=True)
+    assert made.entries.tolist() == [100, 103, 101, 102]
+    assert made.logits == pytest.approx([0.0, -1.0, -math.log(8), -2 * math.log(8)])
+    units, learned, threads = [1, 2, 3, 4], [1.0, 0.9, 0.8, 0.5], [5, 5, 5, 6]
+    apart = found([0.9, 0.8, 0.7, 0.6], units, learned, threads)
+    made = order(apart, WORDS, several=True)
+    assert made.entries.tolist() == [100, 101, 103, 102]
+    second, third = SPREAD * math.log(2), SPREAD * math.log(3)
+    assert made.logits == pytest.approx([0.0, -0.1 - second, -0.5, -0.2 - third])
+    assert order(apart, WORDS).entries.tolist() == [100, 101, 102, 103]
+
+
 def test_equal_ones_keep_the_order_of_the_first_score() -> None:
     made = order(found([0.9, 0.8, 0.7, 0.6], [4, 3, 2, 1], [0.5, 0.5, 0.5, 0.5]), WORDS)
     assert made.entries.tolist() == [100, 101, 102, 103]
@@ -90,6 +116,7 @@ def test_nothing_found_nothing_ordered() -> None:
         np.zeros(0, np.uint32),
         np.zeros(0),
         0,
+        empty,
         empty,
         empty,
         np.zeros((0, len(NAMES))),
