@@ -48,9 +48,9 @@ class Onlookers:
         Raises PeerGone when it does leave, OSError.
         """
         with self._changed:
+            welcome()  # in here, or what all are told could come before it, or into the midst of it
             onlooker = self._all[connection] = _Onlooker(self._number)
         try:
-            welcome()
             while isinstance(frame := connection.receive(), wire.Renewed):
                 with self._changed:
                     onlooker.renewed = frame.number
@@ -62,27 +62,24 @@ class Onlookers:
                 self._changed.notify_all()
 
     def tell(self) -> None:
-        """Have them let go of what they keep of before now, without waiting for it."""
+        """Have them open the files that are there now, and let go of what they keep of before,
+        without waiting for it."""
         with self._changed:
-            self._tell()
+            self._number += 1
+            for connection, onlooker in self._all.items():
+                self._send(connection, onlooker)
 
-    def renew(self) -> None:
-        """Have them open the files that are there now. Raises StoreBusy when one does not in time.
+    def wait(self) -> None:
+        """Wait until they have done what they were told. Raises StoreBusy when one is too slow.
 
-        Whoever comes later finds these files, and is not waited for.
+        Whoever comes later finds the files of then, and is not waited for.
         """
         with self._changed:
-            number = self._tell()
+            number = self._number
             if not self._changed.wait_for(lambda: not self._is_late(number), self.patience_s):
                 raise StoreBusy(
                     "another process that reads the store still has open what was replaced"
                 )
-
-    def _tell(self) -> int:
-        self._number += 1
-        for connection, onlooker in self._all.items():
-            self._send(connection, onlooker)
-        return self._number
 
     def _send(self, connection: wire.Connection, onlooker: _Onlooker) -> None:
         """Tell one of the last number, unless its answer to an earlier one is still to come: so

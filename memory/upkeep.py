@@ -75,7 +75,7 @@ class Upkeep:
         if not self.left_over or now < self._tidy_at:
             return
         done = self._progress.folded >= self._progress.acknowledged or self.catch_up()
-        if done and (self._log.needs_compaction() or self._onlookers.late):
+        if done and self._log.needs_compaction():
             done = self.compact() is None
         self.left_over = not done
         self._tidy_at = now if done else now + self._retry_s
@@ -119,21 +119,21 @@ class Upkeep:
             )
 
     def compact(self) -> Exception | None:
-        """Drop erased bytes from the files, and have them dropped where others look on; what went
+        """Drop erased bytes from the files, and tell those who look on to drop them; what went
         wrong, if something did.
 
         The views first: the log is what remembers, across a crash, that it is still to be done.
-        (Onlookers need no such mark: none outlives its connection to this process.)
+        (Onlookers need no such mark: none outlives its connection to this process. They are not
+        waited for here: one that is stuck would keep all who write waiting.)
         """
         try:
-            if self._log.needs_compaction():
-                self._views.compact()
-                self._log.compact()
-            self._onlookers.renew()
+            self._views.compact()
+            self._log.compact()
         except Exception as error:
-            _log.warning("erased bytes are still in the files, or open elsewhere: %s", error)
+            _log.warning("erased bytes are still in the files: %s", error)
             self.left_over = True
             return error
+        self._onlookers.tell()
         return None
 
     def seal(self) -> HeadsSealed:

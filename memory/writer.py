@@ -108,6 +108,7 @@ class GroupWriter:
         """Told of all that was recorded once it is durable, before those who sent it are."""
         self.crashed: BaseException | None = None
         self.upkeep = Upkeep(log, views, self.progress, upkeep, onlookers)
+        self._onlookers = onlookers
         self._thread = threading.Thread(target=self._run, name="rewound-writer", daemon=True)
         self._thread.start()
 
@@ -242,7 +243,28 @@ class GroupWriter:
         waiting = [job for job, each in rest if _waits(job, each)]
         trouble = self.upkeep.compact() if waiting and self._log.needs_compaction() else None
         for job, each in rest:
-            job.done.set_result(_compacted(each, trouble) if job in waiting else each)
+            if job not in waiting:
+                job.done.set_result(each)
+        erased = [(job, each) for job, each in rest if job in waiting]
+        if trouble is not None:
+            note = f"the bytes are still in the files, and it is tried again: {trouble}"
+            _answer_erased(erased, note)
+        elif erased and self._onlookers.late:
+            threading.Thread(
+                target=self._answer_when_let_go, args=(erased,), name="rewound-erased", daemon=True
+            ).start()
+        else:
+            _answer_erased(erased, None)
+
+    def _answer_when_let_go(self, erased: list[tuple[Job, Applied]]) -> None:
+        """In a thread of its own: others can write while an onlooker takes its time."""
+        note: str | None = None
+        try:
+            self._onlookers.wait()
+        except StoreBusy as busy:
+            _log.warning("erased bytes may still be open elsewhere: %s", busy)
+            note = f"the bytes are gone from the files here, but {busy}"
+        _answer_erased(erased, note)
 
 
 def _waits(job: Job, applied: Applied) -> bool:
@@ -256,12 +278,17 @@ def _waits(job: Job, applied: Applied) -> bool:
     )
 
 
-def _compacted(applied: Applied, trouble: Exception | None) -> Applied:
+def _answer_erased(erased: list[tuple[Job, Applied]], note: str | None) -> None:
+    """Say that the bytes are gone, or in a note why they are not yet."""
+    for job, each in erased:
+        job.done.set_result(_compacted(each, note))
+
+
+def _compacted(applied: Applied, note: str | None) -> Applied:
     assert isinstance(applied.reply, Erased)
-    if trouble is None:
+    if note is None:
         reply = msgspec.structs.replace(applied.reply, compaction="done")
     else:
-        note = f"the bytes are still in the files, and it is tried again: {trouble}"
         reply = msgspec.structs.replace(applied.reply, notes=(*applied.reply.notes, note))
     return applied._replace(reply=reply)
 

@@ -1,8 +1,10 @@
 """Processes that look on: what their owner waits for, and what they do without one."""
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -19,6 +21,7 @@ from rewound.memory.link import Link
 from rewound.memory.looking_on import LookingOn
 from rewound.memory.meaning import Meaning
 from rewound.memory.models import NO_MODELS
+from rewound.memory.onlookers import Onlookers
 from rewound.memory.place import open_layout
 from rewound.memory.replies import Erased, Figures, Page, Written
 from rewound.memory.reranking import Reranks
@@ -84,6 +87,46 @@ def test_an_erasure_is_done_when_every_onlooker_has_let_go(owner: Link) -> None:
     until_compacted(owner)
     alone = owner.call(q.Erase(ids=(third,)))
     assert isinstance(alone, Erased) and alone.compaction == "done"
+
+
+def test_who_does_not_let_go_keeps_only_the_erasure_waiting(owner: Link) -> None:
+    first = remember(owner, "Secret.")
+    onlooker = look_on(owner)
+    with ThreadPoolExecutor(2) as threads:
+        erasing = threads.submit(owner.call, q.Erase(ids=(first,)))
+        assert isinstance(onlooker.receive(), wire.Renew)
+        threads.submit(remember, owner, "Another.").result(20)
+        assert not erasing.done()
+        onlooker.close()
+        erased = erasing.result(60)
+    assert isinstance(erased, Erased) and erased.compaction == "done"
+
+
+class Kept:
+    """In place of a connection: keeps what was sent, and has ended when something is awaited."""
+
+    def __init__(self) -> None:
+        self.sent: list[object] = []
+
+    def send(self, frame: object) -> None:
+        self.sent.append(frame)
+
+    def receive(self) -> None:
+        raise wire.PeerGone("ended")
+
+
+def test_a_welcome_comes_before_all_that_is_told() -> None:
+    onlookers, connection = Onlookers(), Kept()
+
+    def welcome() -> None:
+        telling = threading.Thread(target=onlookers.tell)
+        telling.start()
+        telling.join(0.1)  # it may come to an end only where it tells this one too early
+        connection.send("welcome")
+
+    with pytest.raises(wire.PeerGone):
+        onlookers.attend(cast("wire.Connection", connection), welcome)
+    assert connection.sent[0] == "welcome"
 
 
 def test_an_owner_ends_when_its_onlookers_have_closed_the_files(owner: Link) -> None:
