@@ -149,9 +149,10 @@ def _plainly(columns: Columns, counted: Mask, criteria: Criteria) -> Mask | None
         return _Lasting(now, min(turns), allowed)
 
     held = remembered(columns, counted, _LASTING, lambda: [work()])
-    if not held[0].since <= now < held[0].until:
-        held[0] = work()
-    return held[0].allowed
+    lasting = held[0]  # looked at once: another thread may put that of another time in its place
+    if not lasting.since <= now < lasting.until:
+        lasting = held[0] = work()
+    return lasting.allowed
 
 
 _PLAIN = Criteria(now=0)
