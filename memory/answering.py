@@ -154,7 +154,7 @@ def _read(store: Store, request: q.Read, timeout_s: float) -> Reply:
     if answerer is None:
         raise RewoundError(f"{type(request).__name__} is not answered by anything yet")
     until = time.monotonic() + timeout_s
-    meant = store.meaning.ahead(request)
+    meant = store.meaning.ahead(request, timeout_s)
     while True:
         with store.reading(max(0.0, until - time.monotonic())) as views:
             log, name = views.log, request.container

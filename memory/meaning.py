@@ -140,12 +140,12 @@ class Meaning:
                 self._usual.add(request.container)
         return wanted
 
-    def ahead(self, request: q.Request) -> Meant:
+    def ahead(self, request: q.Request, timeout_s: float) -> Meant:
         """The question's vector before a snapshot is opened, where questions to its container
         wanted one before: it spares opening another snapshot after."""
         if not self.model or request.container not in self._usual or not _queries_of(request):
             return NOT_ASKED
-        return self.asked(request)
+        return self.asked(request, timeout_s)
 
     def asked(self, request: q.Request, timeout_s: float | None = None) -> Meant:
         texts = _queries_of(request)

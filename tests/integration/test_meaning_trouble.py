@@ -150,6 +150,32 @@ def test_while_it_fails_the_model_is_left_alone(made: Bench) -> None:
     assert len(model(made).asked) == asked + 1
 
 
+class Waiting(Thesaurus):
+    """At nodes: keeps how long whoever asked a question waits for its vector."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waited: list[float | None] = []
+
+    def embed_for(
+        self, texts: Sequence[str], lane: str, timeout_s: float | None, *, asked: bool = False
+    ) -> Vectors:
+        if asked:
+            self.waited.append(timeout_s)
+        return self.embed(texts)
+
+
+def test_no_vector_is_waited_for_longer_than_its_question_may_take(tmp_path: Path) -> None:
+    embedder = Waiting()
+    with bench(tmp_path, embedder=embedder) as made:
+        made.remember(PUPPY)
+        made.embed()
+        for query in ("an animal", "a pet"):  # the second knows that there are vectors
+            made.engine.call(q.Search(query=query), timeout_s=5.0)
+    assert len(embedder.waited) == 2
+    assert all(waited is not None and 0 < waited <= 5 for waited in embedder.waited)
+
+
 # --- a process that ends
 
 
