@@ -58,6 +58,7 @@ class DataFile:
         self._files = files
         self._options = options
         self.lost = False
+        self._shut = False  # it was closed, and could not be opened anew
         self.folder = files.newest()
         fresh = not self.path.exists()
         self.env = self._open(options.map_bytes)
@@ -76,8 +77,11 @@ class DataFile:
         return self.folder / DATA
 
     def is_newest(self) -> bool:
-        """Whether no rewrite has taken this file's place, seen without a list of the folder."""
-        return self.path.exists() and not (self._files.after(self.folder) / DATA).exists()
+        """Whether it is open and no rewrite has taken its place, seen without a list of the
+        folder."""
+        if self._shut or not self.path.exists():
+            return False
+        return not (self._files.after(self.folder) / DATA).exists()
 
     def sizes(self) -> tuple[int, int]:
         """Bytes of the map, and bytes up to the last page in use, free pages before it included."""
@@ -85,12 +89,24 @@ class DataFile:
         return info["map_size"], (info["last_pgno"] + 1) * self._psize
 
     def reopen(self) -> None:
-        """Close, then open what is newest now."""
-        size, _ = self.sizes()
+        """Close, then open what is newest now. When it raises it is shut, and may be opened later.
+
+        Where another process owns the files, what was newest may be gone before it is open.
+        """
+        size = self._options.map_bytes if self._shut else self.sizes()[0]
         self.env.close()
-        self.folder = self._files.newest()
-        self.env = self._open(size)
-        self.handles = self._open_databases()
+        self._shut = True
+        while self._shut:
+            self.folder = self._files.newest()
+            try:
+                self.env = self._open(size)
+                self.handles = self._open_databases()
+            except (OSError, lmdb.Error, NotFound):
+                self.env.close()
+                if not self._options.readonly or self._files.newest() == self.folder:
+                    raise
+            else:
+                self._shut = False
 
     def replace(self, copy: Path) -> None:
         """Let the folder of a finished, closed copy take over, and remove the old one.

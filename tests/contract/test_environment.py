@@ -12,6 +12,7 @@ import lmdb
 import pytest
 
 from rewound.eventlog import failpoints, gate
+from rewound.eventlog.data_file import DataFile
 from rewound.eventlog.environment import Environment, MapGrew
 from rewound.eventlog.errors import (
     Damaged,
@@ -582,6 +583,39 @@ def test_a_reader_leaves_a_replaced_file_that_could_not_be_removed(
         assert env.has_stale_files()
         put(env, (b"new", b"row"))
         assert length("new") == 3
+
+
+def test_a_reader_opens_the_next_file_when_the_newest_is_gone_before_it_is_open(
+    env: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(env, (b"key", b"value"))
+    env.close()
+    reader = Environment(env.path, [], readonly=True)
+    newest = Generations.newest
+    seen = iter([env.path / "gen-000000"])
+    monkeypatch.setattr(Generations, "newest", lambda files: next(seen, None) or newest(files))
+    reader.follow(anew=True)
+    assert get(reader, b"key") == b"value"
+    reader.close()
+
+
+def test_a_reader_that_could_not_open_a_file_opens_it_later(
+    env: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(env, (b"key", b"value"))
+    env.close()
+    reader = Environment(env.path, [], readonly=True)
+
+    def refuse(data: DataFile, map_bytes: int) -> lmdb.Environment:
+        raise OSError(errno.EMFILE, "too many files are open")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DataFile, "_open", refuse)
+        for _ in range(2):
+            with pytest.raises(OSError, match="too many"):
+                reader.follow(anew=True)
+    assert get(reader, b"key") == b"value"
+    reader.close()
 
 
 # --- failpoints
