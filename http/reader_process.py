@@ -88,6 +88,9 @@ class Door:
                 task = self._loop.create_task(self._take(socket.socket(fileno=fd)))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
+            if not fds:  # we have no file descriptor left, and it was closed on its way
+                self._taken += 1
+                self._tell()
 
     async def _take(self, sock: socket.socket) -> None:
         sock.setblocking(False)

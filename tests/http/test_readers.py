@@ -3,6 +3,7 @@
 A connection stays with the process that it was given to, and request ids tell which that is.
 """
 
+import asyncio
 import os
 import signal
 import socket
@@ -11,12 +12,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import httpx
 import pytest
 
 from rewound.http.limits import Limits, shared
+from rewound.http.line import Held
+from rewound.http.reader_process import Door
 from rewound.memory import replies as r
 from rewound.memory import requests as q
 from rewound.memory.link import Link
@@ -120,6 +124,28 @@ def moments_of(moments: list[str]) -> list[Json]:
 
 def settle(client: httpx.Client) -> None:
     assert client.post("/v1/workers", json={"action": "wait"}).status_code == 200
+
+
+def test_a_connection_that_is_lost_on_its_way_is_not_counted_for_ever() -> None:
+    """As where a reader has no file descriptor left for it."""
+    told: asyncio.Queue[Held] = asyncio.Queue()
+
+    class Noted:
+        def note(self, what: str, body: Held) -> None:
+            told.put_nowait(body)
+
+    async def lose_one() -> Held:
+        ours, theirs = socket.socketpair()
+        served = SimpleNamespace(connections=SimpleNamespace(count=0, left=None))
+        door = Door(theirs, cast("Any", served), cast("Any", Noted()))
+        ours.send(b"c")
+        async with asyncio.timeout(WAIT_S):
+            held = await told.get()
+            ours.close()
+            await door.closed.wait()
+        return held
+
+    assert asyncio.run(lose_one()) == Held(taken=1, opened=0)
 
 
 # --- answers
