@@ -24,7 +24,7 @@ from rewound.eventlog.events import ContentErased, HeadsSealed
 from rewound.eventlog.failpoints import Crash
 from rewound.eventlog.ids import ContainerId, EventId, IdSource
 from rewound.eventlog.log import Draft, Log, Recorded
-from rewound.memory import answering, deciding
+from rewound.memory import answering, deciding, reads
 from rewound.memory import requests as q
 from rewound.memory.applying import Applied
 from rewound.memory.inbox import Closed
@@ -146,7 +146,7 @@ class Engine:
             reply = _wait(done, timeout_s).reply
         elif isinstance(request, q.Read):
             patience_s = self._wait_s if timeout_s is None else timeout_s
-            reply = answering.answered(self, request, patience_s)
+            reply = reads.answered(self, request, patience_s)
         else:
             reply = self._store_request(request)
         return merged(reply, refused)

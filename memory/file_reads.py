@@ -17,10 +17,11 @@ from rewound.eventlog.errors import RewoundError, StoreBusy
 from rewound.eventlog.ids import UuidV7Source
 from rewound.eventlog.lmdb_log import LmdbLog
 from rewound.memory import requests as q
-from rewound.memory.answering import Sizes, answered
+from rewound.memory.answering import Sizes
 from rewound.memory.meaning import Meaning
 from rewound.memory.models import Models
 from rewound.memory.place import Layout
+from rewound.memory.reads import answered
 from rewound.memory.replies import Reply
 from rewound.memory.reranking import Reranks
 from rewound.projections.tokens import clear_cache

@@ -399,7 +399,7 @@ class Memory(Reading):
         given = {"container": self._container, "action": action, "timeout_s": timeout_s}
         return self._answer(convert(q.Workers, given), r.Working)
 
-    def nodes(self, action: q.NodesAction = "list", **given: Any) -> r.NodeList:
+    def nodes(self, /, action: q.NodesAction = "list", **given: Any) -> r.NodeList:
         """The model servers that work is sent to, and how they stand. `add` one, `drain` it, or
         `remove` it by its `name`; `check` puts a word into each. The fields are those of
         `requests.Nodes`."""

@@ -120,6 +120,7 @@ class AsyncMemory(AsyncReading[Memory]):
     configure = _threaded(Memory.configure)
     retry = _threaded(Memory.retry)
     workers = _threaded(Memory.workers)
+    nodes = _threaded(Memory.nodes)
     verify = _threaded(Memory.verify)
     seal = _threaded(Memory.seal)
     rebuild = _threaded(Memory.rebuild)

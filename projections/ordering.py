@@ -101,7 +101,7 @@ def candidates(
         len(of),
         units,
         at.astype(np.int64),
-        stand.thread[near[:CANDIDATES]],
+        stand.thread[near[:CANDIDATES]].astype(np.int64),
         rows,
         reached,
     )

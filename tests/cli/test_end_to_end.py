@@ -658,5 +658,5 @@ def test_every_command_was_run_here() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     run = set(re.findall(r'(?:cli\(|told\(cli, |spawn\(data, |\(\()"([a-z-]+)"', text))
     run |= set(re.findall(r'\("([a-z-]+)",\)', text))
-    elsewhere = {"show", "history", "eval", "explain", "profile", "serve", "mcp"}
+    elsewhere = {"show", "history", "eval", "explain", "profile", "serve", "mcp", "nodes", "health"}
     assert set(COMMANDS) - run <= elsewhere, set(COMMANDS) - run

@@ -322,8 +322,8 @@ def test_bad_lines_are_told_by_number_and_good_ones_kept() -> None:
         if "expected object key" in result.stdout
         else result.stdout.splitlines()[0],
         "line 5  content: is refused",
-        "line 6  text is not a field here: use content, role, name, id, conversation, time, tags "
-        "or metadata",
+        "line 6  text is not a field here: use content, role, name, id, conversation, time, tags, "
+        "metadata or importance",
         "3 written, 3 lines left out: 3 conversations in default",
         "facts are still to be derived from 3 items: rewound jobs",
         "undo with: rewound undo grp_1",

@@ -1,0 +1,88 @@
+"""A read from beginning to end: a snapshot that holds what it must, the query's vector, the answer
+of `answering.py`, and its hits ordered anew where that is wanted.
+
+The same for the process that owns a store and for one that reads its files.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Protocol
+
+from rewound.eventlog.errors import RewoundError
+from rewound.memory import requests as q
+from rewound.memory.answering import NO_SIZES, Asking, Sizes, load
+from rewound.memory.deciding import container_named
+from rewound.memory.meaning import Meaning
+from rewound.memory.replies import Found, Reply
+
+if TYPE_CHECKING:
+    from rewound.memory.reranking import Reranks
+    from rewound.projections.views import ViewReader
+
+
+class Store(Protocol):
+    """Where questions are answered: a store that is owned here, or one whose files are read."""
+
+    @property
+    def meaning(self) -> Meaning: ...
+
+    @property
+    def reranks(self) -> Reranks: ...
+
+    @property
+    def readonly_reason(self) -> str | None: ...
+
+    def reading(self, timeout_s: float) -> AbstractContextManager[ViewReader]:
+        """A snapshot that holds all that is acknowledged now. Raises StoreBusy."""
+        ...
+
+    def wait_past(self, sequence: int, until: float, what: str) -> None:
+        """Wait until the views have folded more than `sequence`. Raises StoreBusy at `until`."""
+        ...
+
+    def now_us(self, last_recorded_us: int) -> int: ...
+
+    def sizes(self) -> Sizes: ...
+
+
+def answered(store: Store, request: q.Read, timeout_s: float) -> Reply:
+    """The reply to a question, its hits ordered anew where that is wanted. Raises RewoundError;
+    StoreBusy when the views are behind what is acknowledged, or behind `at_least`, for longer than
+    `timeout_s`."""
+    until = time.monotonic() + timeout_s
+    reply = _read(store, store.reranks.widened(request), timeout_s)
+    if isinstance(request, q.Search) and isinstance(reply, Found):
+        # after the snapshot is closed: a model may take seconds
+        return store.reranks.reordered(request, reply, max(0.0, until - time.monotonic()))
+    return reply
+
+
+def _read(store: Store, request: q.Read, timeout_s: float) -> Reply:
+    answerer = load().get(type(request))
+    if answerer is None:
+        raise RewoundError(f"{type(request).__name__} is not answered by anything yet")
+    until = time.monotonic() + timeout_s
+    meant = store.meaning.ahead(request, timeout_s)
+    while True:
+        with store.reading(max(0.0, until - time.monotonic())) as views:
+            log, name = views.log, request.container
+            container = container_named(log, name)
+            position = views.position(container) if container is not None else 0
+            sequence = views.sequence()
+            if container is None or position >= (request.at_least or 0):
+                if store.meaning.is_wanted(request, views, container, meant):
+                    meant = store.meaning.asked(request, until - time.monotonic())
+                    continue  # embedding takes longer than a snapshot should be held
+                now_us = store.now_us(log.last_recorded_at())
+                sizes = store.sizes() if isinstance(request, q.Stats) else NO_SIZES
+                asking = Asking(
+                    log, views, now_us, name, container, store.readonly_reason, sizes,
+                    meant.query, store.meaning.why_not(request, views, container, meant),
+                    meant.queries,
+                )  # fmt: skip
+                return answerer(request, asking)
+        what = f"the container is at position {position}, not yet at {request.at_least}"
+        # the snapshot is closed while we wait: a held one keeps freed pages from reuse
+        store.wait_past(sequence, until, what)
