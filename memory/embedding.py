@@ -80,7 +80,7 @@ class EmbeddingDuty:
                 return None
             meaning.look(views, container)
             texts = _waiting(views, container, BATCH if quiet else BUSY_BATCH)
-        if meaning.trouble is not None:
+        if meaning.trouble_in("background") is not None:
             return _RETRY_S
         memos = self._known(container, texts)
         try:
@@ -89,7 +89,7 @@ class EmbeddingDuty:
             return float(error.after_s)
         except EmbeddingFailed as error:
             if not self._works():
-                meaning.failed(error)
+                meaning.failed(error, "background")
             return _RETRY_S
         try:
             engine.memoise(Memoise(container, meaning.model, tuple(memos)), WORKER)
@@ -136,6 +136,10 @@ class EmbeddingDuty:
         for item, text in texts.items():
             try:
                 made += self._embedded(container, {item: text})
+            except EmbeddingBusy:
+                if not made:
+                    raise
+                return made  # nobody refused the rest: it waits for its turn
             except EmbeddingFailed as error:
                 refused.append(error)
         if not made:

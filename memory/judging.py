@@ -183,7 +183,7 @@ class Judging:
         if (
             not meaning.model
             or embeddings.model != meaning.model
-            or meaning.trouble is not None
+            or meaning.trouble_in("background") is not None
             or own_vector(view, fact) is not None
         ):
             self._waiting.pop(key, None)

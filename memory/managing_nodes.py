@@ -140,6 +140,8 @@ def _degraded(
         yield f"no node draws facts now: {_FOLLOW} when one is back"
     if models.judge == "model" and not dispatcher.slots("background", "decide"):
         yield "no node judges facts now: they are compared when one is back"
+    if models.embedder == "server" and not dispatcher.slots("background", "embed"):
+        yield "no node makes vectors now: new texts are found by their words until one is back"
     if engine.meaning.trouble is not None:
         yield engine.meaning.trouble
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rewound.llm.embedding import (
     Embedder,
+    EmbeddingAway,
     EmbeddingBusy,
     EmbeddingFailed,
     Laned,
@@ -18,7 +19,7 @@ from rewound.llm.embedding import (
     checked,
     query_vectors,
 )
-from rewound.llm.nodes import Lane
+from rewound.llm.nodes import LANES, Lane
 from rewound.memory import requests as q
 from rewound.memory.deciding import Likeness
 
@@ -75,8 +76,8 @@ class Meaning:
         self._usual: set[str] = set()
         """Containers, by name, of which questions wanted a vector."""
         self._guard = threading.Lock()
-        self._failed: str | None = None
-        self._again_at = 0.0
+        self._failed: dict[Lane, tuple[str, float]] = {}
+        """Why it failed whom, and until when (monotonic) it is left alone."""
         self._width: int | None = None
 
     @property
@@ -87,9 +88,13 @@ class Meaning:
     @property
     def trouble(self) -> str | None:
         """Why there is no vector to be had now, when an embedder is set."""
-        if self._failed is None or time.monotonic() >= self._again_at:
-            return None
-        return f"answered by words alone, since the embedder failed: {self._failed}"
+        why = self.trouble_in("interactive")
+        return why and f"answered by words alone, since the embedder failed: {why}"
+
+    def trouble_in(self, lane: Lane) -> str | None:
+        """Why the embedder is left alone now by people, or by what goes on behind their backs."""
+        why, until = self._failed.get(lane, ("", 0.0))
+        return why if time.monotonic() < until else None
 
     def of(self, query: str, timeout_s: float | None = None) -> Query | None:
         """The query's vector; None without an embedder, or while it fails (`trouble` says why).
@@ -214,15 +219,20 @@ class Meaning:
         except Exception as error:  # a model may fail in any way: its texts are found by words
             raise EmbeddingFailed(f"it ended with {type(error).__name__}") from error
 
-    def failed(self, error: EmbeddingFailed) -> None:
-        """Leave the embedder alone for a while."""
+    def failed(self, error: EmbeddingFailed, lane: Lane = "interactive") -> None:
+        """Leave the embedder alone for a while: in this lane only, where it has lanes and nobody
+        had time or was there."""
         pause_s = error.after_s if isinstance(error, EmbeddingBusy) else _PAUSE_S
-        self._failed, self._again_at = str(error), time.monotonic() + pause_s
+        told = (str(error), time.monotonic() + pause_s)
+        apart = isinstance(error, EmbeddingAway | EmbeddingBusy) and isinstance(
+            self.embedder, Laned
+        )
+        self._failed |= dict.fromkeys((lane,) if apart else LANES, told)
         _log.warning("the embedder failed: %s", error)
 
     def nodes_are_back(self) -> None:
         """Ask the embedder again at once, rather than when its pause is over."""
-        self._again_at = 0.0
+        self._failed = {}
 
     def forget(self) -> None:
         """Let go of remembered queries (an erase leaves nothing behind in memory)."""

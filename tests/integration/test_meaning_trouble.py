@@ -95,7 +95,7 @@ def mend(made: Bench) -> None:
     """The model works again, and its pause is over."""
     fail_not = Thesaurus()
     model(made).before, model(made).after = fail_not.before, fail_not.after
-    made.engine.meaning._again_at = 0.0
+    made.engine.meaning.nodes_are_back()
 
 
 def step(duty: EmbeddingDuty) -> Any:

@@ -167,5 +167,32 @@ def test_meaning_and_reranking_come_from_nodes_and_come_back_with_them(tmp_path:
             assert hit.reranked is not None and "meaning" in hit.signals
 
 
+def test_questions_have_their_meaning_while_nobody_works_behind_their_backs(
+    tmp_path: Path,
+) -> None:
+    with nodes(2) as (asked, behind):
+        made = (
+            Node(name="asked", urls={"embed": asked.url}, lanes=("interactive",)),
+            Node(name="behind", urls={"embed": behind.url}, lanes=("background",)),
+        )
+        models = models_at(
+            [asked, behind], nodes=made, extractor="none", embedder="server", embed_model="toy"
+        )
+        with Memory(tmp_path, models=models) as memory:
+            memory.own()
+            memory.remember("Box 1 holds 1 pens")
+            memory.workers("wait")
+            behind.kill()
+            eventually(lambda: up(memory) == ["asked"])
+            memory.remember("Box 2 holds 2 pens")
+            memory.workers("wait")
+            assert memory.workers().unembedded == 1
+            found = memory.search("Box 1")
+            assert not found.notes and any("meaning" in hit.signals for hit in found.hits)
+            assert any("no node makes vectors" in each for each in memory.nodes().degraded)
+            behind.revive()
+            eventually(lambda: memory.workers().unembedded == 0)
+
+
 def up(memory: Memory) -> list[str]:
     return [node.name for node in memory.nodes().nodes if node.addresses[0].state != "down"]
