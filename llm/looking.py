@@ -7,8 +7,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -35,11 +37,12 @@ class Looker:
     def __init__(self, server: Endpoint, timeout_s: float) -> None:
         headers = {"Authorization": f"Bearer {server.key}"} if server.key else {}
         self._root = server.url.removesuffix("/v1")
+        self._timeout_s = timeout_s
         self._client = httpx.Client(
             headers=headers,
             timeout=timeout_s,
             # Making ready for certificates takes longer than a look, and most need none.
-            verify=server.url.startswith("https:"),
+            verify=urlsplit(server.url).scheme == "https",
             limits=httpx.Limits(max_keepalive_connections=0),
             trust_env=False,
             follow_redirects=False,
@@ -64,9 +67,12 @@ class Looker:
 
     def _tell(self, path: str) -> tuple[int, Any]:
         """Status and JSON of an address, None for what is none. Raises httpx's errors."""
+        until = time.monotonic() + self._timeout_s
         with self._client.stream("GET", self._root + path) as response:
             body = b""
             for part in response.iter_bytes():
+                if time.monotonic() > until:  # the client's own timeout is for each part
+                    raise httpx.ReadTimeout("it answers too slowly")
                 body += part
                 if len(body) > _BYTES_MAX:
                     return response.status_code, None

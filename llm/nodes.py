@@ -8,6 +8,7 @@ a lane has that role, those with `chat` answer for it. A *lane* is for whom: peo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
@@ -152,7 +153,7 @@ def _parsed(text: str | None, setting: str) -> Iterator[tuple[str, dict[Role, st
         if sign and "/" not in role:
             if role not in ROLES:
                 raise InvalidInput(
-                    f"{setting} holds {_cut(item)!r}: the role before the = is one of {_LISTED}",
+                    f"{setting} holds {_cut(role)!r}: the role before the = is one of {_LISTED}",
                     field=setting,
                 )
             yield _at_url(rest, {role: rest}, setting)
@@ -182,8 +183,8 @@ def at_host(host: str, setting: str) -> dict[Role, str]:
         port, named = 0, None
     if port is not None or not named or not _SIGNS.issuperset(host) or "/" in host:
         raise InvalidInput(
-            f"{setting} holds {_cut(host)!r}: use the name of a machine (which means embed on "
-            "8080, rerank on 8081, chat on 8082), an address such as http://10.0.0.2:8082 for "
+            f"{setting} holds {_cut(shown(host))!r}: use the name of a machine (which means embed "
+            "on 8080, rerank on 8081, chat on 8082), an address such as http://10.0.0.2:8082 for "
             "chat, or a role and an address such as embed=http://10.0.0.2:8080",
             field=setting,
         )
@@ -193,7 +194,7 @@ def at_host(host: str, setting: str) -> dict[Role, str]:
 def check_url(url: str, what: str) -> None:
     """Raises InvalidInput for what is no address of a server, or holds a password."""
     wrong = InvalidInput(
-        f"{what} is {_cut(url)!r}: use an address such as http://127.0.0.1:8080 or "
+        f"{what} is {_cut(shown(url))!r}: use an address such as http://127.0.0.1:8080 or "
         "https://api.openai.com/v1",
         field=what,
     )
@@ -210,6 +211,13 @@ def check_url(url: str, what: str) -> None:
         raise wrong
     if not url.isprintable() or " " in url:
         raise wrong
+
+
+def shown(url: str) -> str:
+    """What was given as an address, for a message: without what may be a password or a key."""
+    public = re.split(r"[?#]", url)[0]
+    hidden, sign, rest = public.rpartition("@")
+    return ("…@" if sign else hidden) + rest + ("…" if public != url else "")
 
 
 def check_key(key: str, what: str) -> None:

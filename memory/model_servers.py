@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from rewound.eventlog.errors import InvalidInput
+from rewound.llm.nodes import shown
 
 EXAMPLES = {
     "CHAT": "http://127.0.0.1:8080 or https://api.openai.com/v1",
@@ -52,7 +53,7 @@ def check_url(url: str, role: str = "CHAT") -> None:
     """Raises InvalidInput for what is no address of a server."""
     setting = f"REWOUND_{role}_URL"
     wrong = InvalidInput(
-        f"{setting} is {cut(url)!r}: use an address such as {EXAMPLES[role]}", field=setting
+        f"{setting} is {cut(shown(url))!r}: use an address such as {EXAMPLES[role]}", field=setting
     )
     try:
         parts = urlsplit(url)

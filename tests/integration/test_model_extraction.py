@@ -277,7 +277,8 @@ def test_models_by_the_environment(tmp_path: Path) -> None:
         ({"REWOUND_CHAT_URL": "ftp://x"}, "REWOUND_CHAT_URL", "an address such as"),
         ({"REWOUND_CHAT_URL": "http://x:port"}, "REWOUND_CHAT_URL", "an address such as"),
         ({"REWOUND_CHAT_URL": "http://[x"}, "REWOUND_CHAT_URL", "an address such as"),
-        ({"REWOUND_CHAT_URL": "http://x?key=1"}, "REWOUND_CHAT_URL", "an address such as"),
+        ({"REWOUND_CHAT_URL": f"http://x?key={KEY}"}, "REWOUND_CHAT_URL", "an address such as"),
+        ({"REWOUND_CHAT_URL": f"http://u:{KEY}@x:port"}, "REWOUND_CHAT_URL", "an address such as"),
         (
             {"REWOUND_CHAT_URL": f"http://u:{KEY}@x"}, "REWOUND_CHAT_URL",
             "holds a user or a password",

@@ -58,6 +58,9 @@ def test_one_address_of_several_roles_is_one_server() -> None:
         ("ftp://a", "an address such as"), ("talk=http://a", "the role before the ="),
         ("chat=a", "an address such as"), ("a/b", "use the name of a machine"),
         (f"http://u:{KEY}@a", "holds a user or a password"), ("a<b", "use the name of a machine"),
+        (f"http://u:{KEY}@a:port", "an address such as"),
+        (f"{KEY}@a", "use the name of a machine"), (f"talk={KEY}", "the role before the ="),
+        (f"http://a?k={KEY}", "an address such as"), (f"a?k={KEY}", "the role before the ="),
         ("http://a:port", "an address such as"), ("[x", "use the name of a machine"),
     ],
 )  # fmt: skip
