@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -16,8 +17,8 @@ def hedged(
     """What `first` gives, or `second`, which is begun after so many seconds without an answer if
     it `may` be then.
 
-    Each runs in a thread of its own; the one that comes later is left to end by itself. When both
-    fail, raises what came first.
+    Each runs in a thread of its own, in the context of the caller; the one that comes later is left
+    to end by itself. When both fail, raises what came first.
     """
     done: queue.SimpleQueue[tuple[bool, T | BaseException]] = queue.SimpleQueue()
 
@@ -28,7 +29,10 @@ def hedged(
             done.put((False, error))
 
     def begin(call: Callable[[], T]) -> None:
-        threading.Thread(target=run, args=(call,), name="rewound-hedge", daemon=True).start()
+        within = copy_context()
+        threading.Thread(
+            target=within.run, args=(run, call), name="rewound-hedge", daemon=True
+        ).start()
 
     begin(first)
     running = 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import NamedTuple
 
 from rewound.eventlog.enums import Why
@@ -25,13 +25,14 @@ ID_TOKENS = 8
 _log = logging.getLogger(__name__)
 
 
-class _Took(threading.local):
-    """The tokens of the calls of one thread."""
+_calls: ContextVar[list[Spent] | None] = ContextVar("_calls", default=None)
+"""What the calls of one question took; a call may be made in another thread than the question."""
 
-    tokens = 0
 
-    def add(self, spent: Spent) -> None:
-        self.tokens += spent.read + spent.written
+def _note(spent: Spent) -> None:
+    calls = _calls.get()
+    if calls is not None:
+        calls.append(spent)
 
 
 class _Shown(NamedTuple):
@@ -47,9 +48,9 @@ class ModelReranker:
     """
 
     def __init__(self, make: Callable[[Callable[[Spent], None]], ChatModel]) -> None:
-        """`make` gives the model, which tells what each call took in the thread that made it."""
-        self._took = _Took()
-        self._chat = make(self._took.add)
+        """`make` gives the model, which tells what each call took in the context that it was made
+        in."""
+        self._chat = make(_note)
         self._prompt = prompt("rerank.v1")
 
     @property
@@ -65,7 +66,8 @@ class ModelReranker:
         RerankFailed."""
         if not texts:
             return Scored([])
-        self._took.tokens = 0
+        calls: list[Spent] = []
+        _calls.set(calls)
         try:
             shown = self._shown(query, texts)
             answer = self._chat.answer(
@@ -81,7 +83,7 @@ class ModelReranker:
         scores = [0.0] * len(texts)
         for place, number in enumerate(ranked):
             scores[number - 1] = 1 - place / len(ranked)
-        return Scored(scores, 1, self._took.tokens)
+        return Scored(scores, 1, sum(spent.read + spent.written for spent in list(calls)))
 
     def _shown(self, query: str, texts: Sequence[str]) -> _Shown:
         """As many of the texts as one call holds, the first ones. Raises ChatFailed."""

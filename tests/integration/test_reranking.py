@@ -191,7 +191,8 @@ def test_rerankers_without_a_server(tmp_path: Path, name: str) -> None:
         assert found.reranking is not None and found.reranking.reranker.startswith(f"{name}/1")
 
 
-def test_the_chat_model_as_a_reranker(tmp_path: Path, server: FakeServer) -> None:
+@pytest.mark.parametrize("hedge_ms", [0, 60_000])
+def test_the_chat_model_as_a_reranker(tmp_path: Path, server: FakeServer, hedge_ms: int) -> None:
     def answer(path: str, asked: Any) -> Answer:
         content = '<think>{"ids": [9]}</think>{"ids": [3, 9999, 1]}'
         usage = {"prompt_tokens": 100, "completion_tokens": 5}
@@ -200,8 +201,9 @@ def test_the_chat_model_as_a_reranker(tmp_path: Path, server: FakeServer) -> Non
 
     server.answer = answer
     with remembering(
-        tmp_path, None, reranker="model", chat_url=server.url, chat_model="toy", rerank_weight=1.0
-    ) as memory:
+        tmp_path, None, reranker="model", chat_url=server.url, chat_model="toy", rerank_weight=1.0,
+        hedge_ms=hedge_ms,
+    ) as memory:  # fmt: skip
         plain = texts(memory.search("Nina's desk number"))
         found = memory.search("Nina's desk number", rerank=True)
         assert texts(found)[:2] == [plain[2], plain[0]]
