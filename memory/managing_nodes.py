@@ -158,7 +158,7 @@ def _checked(engine: Engine, servers: list[Endpoint]) -> dict[tuple[str, str], s
     models = engine.models
     assert models is not None, "a store with a dispatcher has models"
     return {
-        (server.id, role): checked(server, role, models.chat_at)
+        (server.id, role): checked(server, role, models)
         for server in servers
         for role in ROLES
         if role in server.roles

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from rewound.llm.chat_model import ChatModel, Spent
     from rewound.llm.dispatching import Dispatcher
     from rewound.llm.embedding import Embedder
+    from rewound.llm.embedding_server import EmbeddingServer
     from rewound.llm.extraction import Extractor
     from rewound.llm.judging import Judge
     from rewound.llm.nodes import Endpoint
+    from rewound.llm.rerank_server import RerankServer
     from rewound.llm.reranking import Reranker
     from rewound.projections.ranker import Ranker
 
@@ -39,6 +41,9 @@ THREADS_MAX = 256
 HEDGE_MS_MAX = 60_000
 CHAT_TIMEOUT_S = 300.0
 """For one answer: a small machine writes some ten words a second."""
+
+EMBED_TIMEOUT_S = 120.0
+"""For one batch of texts."""
 
 
 class Models(msgspec.Struct, frozen=True, kw_only=True):
@@ -301,19 +306,24 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
             return EmbedderReranker(embedder)
         if self.reranker == "server":
             from rewound.llm.dispatched_reranker import DispatchedReranker
-            from rewound.llm.rerank_server import RerankServer
-
-            def make(endpoint: Endpoint) -> RerankServer:
-                model = endpoint.model or self.rerank_model
-                return RerankServer(endpoint.url, model, endpoint.key, scale=self.rerank_scale)
 
             at = nodes or self.make_dispatcher()
-            return DispatchedReranker(at, make, self.rerank_model, owns=nodes is None)
+            return DispatchedReranker(at, self.reranker_at, self.rerank_model, owns=nodes is None)
         if self.reranker == "model":
             from rewound.llm.model_reranker import ModelReranker
 
             return ModelReranker(lambda spent: self._chat("interactive", "chat", nodes, spent))
         return None
+
+    def reranker_at(self, endpoint: Endpoint, timeout_s: float | None = None) -> RerankServer:
+        """The client of a rerank server."""
+        from rewound.llm.rerank_server import RerankServer
+        from rewound.llm.reranking import TIMEOUT_S
+
+        return RerankServer(
+            endpoint.url, self.rerank_model, endpoint.key, scale=self.rerank_scale,
+            timeout_s=timeout_s or TIMEOUT_S,
+        )  # fmt: skip
 
     def make_embedder(self, nodes: Dispatcher | None = None) -> Embedder | None:
         """A new one; None where there is to be none. Its model is loaded by its first use."""
@@ -327,21 +337,25 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
             return HashingEmbedder()
         if self.embedder == "server":
             from rewound.llm.dispatched import DispatchedEmbedder
-            from rewound.llm.embedding_server import EmbeddingServer, name_of
+            from rewound.llm.embedding_server import name_of
 
-            model = self.embed_model
-            assert model is not None, "checked when it was made"
-            query, document = self.embed_query_prefix, self.embed_document_prefix
-
-            def make(endpoint: Endpoint) -> EmbeddingServer:
-                return EmbeddingServer(
-                    endpoint.url, model, endpoint.key, query_prefix=query, document_prefix=document
-                )
-
+            assert self.embed_model is not None, "checked when it was made"
             at = nodes or self.make_dispatcher()
-            name = name_of(model, query, document)
-            return DispatchedEmbedder(at, name, make, owns=nodes is None)
+            name = name_of(self.embed_model, self.embed_query_prefix, self.embed_document_prefix)
+            return DispatchedEmbedder(at, name, self.embedder_at, owns=nodes is None)
         return None
+
+    def embedder_at(
+        self, endpoint: Endpoint, timeout_s: float = EMBED_TIMEOUT_S
+    ) -> EmbeddingServer:
+        """The client of an embedding server."""
+        from rewound.llm.embedding_server import EmbeddingServer
+
+        return EmbeddingServer(
+            endpoint.url, self.embed_model or "default", endpoint.key,
+            query_prefix=self.embed_query_prefix, document_prefix=self.embed_document_prefix,
+            timeout_s=timeout_s,
+        )  # fmt: skip
 
 
 _CHOICES = {

@@ -7,11 +7,12 @@ import msgspec
 import pytest
 
 from rewound.eventlog.errors import Conflict, InvalidInput, NotFound
-from rewound.llm import breaking
-from rewound.llm.nodes import Node
+from rewound.llm import breaking, checking
+from rewound.llm.nodes import Node, endpoints_of
 from rewound.memory import Memory
 from rewound.memory import replies as r
 from rewound.memory.models import NO_MODELS, Models
+from tests.integration.faking import NO_SUCH, Answer, faking
 from tests.integration.noding import nodes
 from tests.integration.test_dispatching import eventually
 from tests.integration.test_nodes_under_load import MESSAGES, box, models_at, said
@@ -85,6 +86,40 @@ def test_a_word_in_and_a_vector_a_score_and_an_object_out(tmp_path: Path) -> Non
         server.kill()
         told = memory.nodes("check")
         assert any("cannot be reached" in each for each in told.degraded)
+
+
+def test_each_is_asked_as_it_is_at_work(tmp_path: Path) -> None:
+    """By the model that is set for its role, and in the manner that its server wants."""
+
+    def answer(path: str, asked: Any) -> Answer:
+        if path == "/v1/embeddings" and asked["model"] == "toy":
+            return 200, {"data": [{"index": 0, "embedding": [1.0, 2.0]}]}
+        if path == "/rerank" and "texts" in asked and "model" not in asked:
+            return 200, [{"index": 0, "score": 0.9}, {"index": 1, "score": 0.1}]
+        return NO_SUCH
+
+    with faking() as server:
+        server.answer = answer
+        node = Node(name="n", urls={"embed": server.url, "rerank": server.url}, model="talker")
+        models = Models(
+            embedder="server", extractor="none", judge="none", reranker="server", embed_model="toy",
+            nodes=(node,),
+        )  # fmt: skip
+        with Memory(tmp_path, models=models) as memory:
+            memory.own()
+            told = memory.nodes("check")
+            assert told.nodes[0].addresses[0].checked == {"embed": "ok", "rerank": "ok"}
+            assert not told.degraded
+
+
+def test_a_check_ends_where_nothing_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "TIMEOUT_S", 0.05)
+    with nodes(1) as (server,):
+        server.hang()
+        node = Node(name="n", urls={"chat": server.url, "embed": server.url, "rerank": server.url})
+        (endpoint,) = endpoints_of(node)
+        for role in endpoint.roles:
+            assert "did not answer within 0.05 s" in checking.checked(endpoint, role, NO_MODELS)
 
 
 def test_with_every_node_down_it_is_said_what_follows(tmp_path: Path) -> None:
