@@ -52,8 +52,11 @@ class LookingOn:
         self._models = models
         self._wait_s = wait_s
         self._link = Link(data, clock=self._clock, models=NO_MODELS, wait_s=wait_s, may_own=False)
-        self._meaning = Meaning(models.make_embedder())
-        self._reranks = Reranks.of(models, self._meaning.embedder)
+        self._nodes = nodes = models.make_dispatcher()
+        self._meaning = Meaning(models.make_embedder(nodes))
+        self._reranks = Reranks.of(models, self._meaning.embedder, nodes)
+        nodes.on_return(self._meaning.nodes_are_back)
+        nodes.on_return(self._reranks.nodes_are_back)
         self._guard = threading.Lock()
         self._files: _Files | None = None
         self._again_at = 0.0
@@ -86,6 +89,7 @@ class LookingOn:
             self._closed = True
             files = self._files
         self._reranks.close()
+        self._nodes.close()
         self._link.close()
         if files is not None:
             files.leave()

@@ -14,17 +14,20 @@ from rewound.eventlog.events import HeadsSealed
 from rewound.eventlog.ids import STORE, UuidV7Source
 from rewound.eventlog.lmdb_log import LmdbLog
 from rewound.eventlog.log import Draft
+from rewound.llm import breaking
 from rewound.memory import requests as q
 from rewound.memory import wire
 from rewound.memory.file_reads import FileReads
 from rewound.memory.link import Link
 from rewound.memory.looking_on import LookingOn
 from rewound.memory.meaning import Meaning
-from rewound.memory.models import NO_MODELS
+from rewound.memory.models import NO_MODELS, Models
 from rewound.memory.onlookers import Onlookers
 from rewound.memory.place import open_layout
 from rewound.memory.replies import Erased, Figures, Page, Written
 from rewound.memory.reranking import Reranks
+from tests.integration.noding import nodes
+from tests.integration.test_dispatching import eventually
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -183,3 +186,26 @@ def test_views_that_do_not_follow_are_not_waited_for_without_end(tmp_path: Path)
     with pytest.raises(StoreBusy, match="the views are behind"):
         files.read(q.List(), 0.01)
     files.close()
+
+
+def test_who_looks_on_asks_a_model_again_when_its_server_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As soon as the owner does, rather than when a pause is over."""
+    monkeypatch.setattr(breaking, "PACE", breaking.Pace(probe_s=0.05))
+    monkeypatch.setattr("rewound.memory.meaning._PAUSE_S", 600.0)
+    with nodes(1) as (server,):
+        models = Models(
+            embedder="server", extractor="none", judge="none", embed_url=server.url,
+            embed_model="toy",
+        )  # fmt: skip
+        link = LookingOn(tmp_path / "data", models=models)
+        try:
+            server.kill()
+            assert link._meaning.of("pens") is None and link._meaning.trouble is not None
+            eventually(lambda: link._nodes.figures()[0].state == "down")
+            server.revive()
+            eventually(lambda: link._meaning.of("pens") is not None)
+        finally:
+            link.close()
+        assert link._meaning.of("ink") is None, "nobody is asked any more"
