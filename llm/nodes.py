@@ -122,13 +122,18 @@ def nodes_of(
     """The nodes of two lists as they stand in the environment, separated by commas or spaces.
 
     Without the second list those of the first work for both lanes; with it each list is one lane,
-    and a node that stands in both is shared. `names` are those of the settings, for errors. Raises
-    InvalidInput.
+    and a node that stands in both is shared. What one list says of one node in several places
+    counts together. `names` are those of the settings, for errors. Raises InvalidInput.
     """
-    first = dict(_parsed(nodes, names[0]))
-    second = dict(_parsed(background, names[1]))
+    first, second = _by_name(nodes, names[0]), _by_name(background, names[1])
     made: list[Node] = []
     for name, urls in (first | second).items():
+        if name in first and urls != first[name]:
+            raise InvalidInput(
+                f"{names[1]} has {name} for other roles than {names[0]}: name the same ones in "
+                "both, or use tables in the file, where each has a name of its own",
+                field=names[1],
+            )
         named: dict[Lane, bool] = {
             "interactive": name in first,
             "background": name in second or not second,
@@ -145,6 +150,14 @@ def check_names(nodes: Sequence[Node]) -> None:
         if node.name in seen:
             raise InvalidInput(f"two nodes are named {node.name}: give one a name", field="nodes")
         seen.add(node.name)
+
+
+def _by_name(text: str | None, setting: str) -> dict[str, dict[Role, str]]:
+    """Name of a node -> its addresses."""
+    found: dict[str, dict[Role, str]] = {}
+    for name, urls in _parsed(text, setting):
+        found.setdefault(name, {}).update(urls)
+    return found
 
 
 def _parsed(text: str | None, setting: str) -> Iterator[tuple[str, dict[Role, str]]]:

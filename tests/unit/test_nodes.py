@@ -39,6 +39,14 @@ def test_two_lists_are_two_lanes_and_what_is_in_both_is_shared() -> None:
     assert nodes_of(" ", None) == ()
 
 
+def test_what_is_said_of_one_node_in_several_places_counts_together() -> None:
+    (node,) = nodes_of("embed=http://a:1 rerank=http://a:1, http://a:1", None)
+    assert node.urls == dict.fromkeys(("embed", "rerank", "chat"), "http://a:1")
+    assert [server.roles for server in endpoints_of(node)] == [{"embed", "rerank", "chat"}]
+    with pytest.raises(InvalidInput, match="bg_nodes has a:1 for other roles than nodes"):
+        nodes_of("embed=http://a:1", "http://a:1")
+
+
 def test_one_address_of_several_roles_is_one_server() -> None:
     node = Node(
         name="n",
