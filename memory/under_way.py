@@ -65,7 +65,7 @@ class UnderWay(Generic[E, T]):
     def take(self) -> list[tuple[E, T]]:
         """What is done, without what was begun after something of its container that is not.
 
-        Raises what the work raised.
+        Raises what the work raised; that piece is given up then, and all others stay.
         """
         taken: list[_Piece[E, T]] = []
         left: list[_Piece[E, T]] = []
@@ -76,5 +76,8 @@ class UnderWay(Generic[E, T]):
                 left.append(piece)
             else:
                 taken.append(piece)
+        failed = next((n for n, p in enumerate(taken) if p.done.exception() is not None), None)
+        if failed is not None:  # told by itself, once what is before it was taken
+            taken, left = taken[: max(failed, 1)], [*taken[max(failed, 1) :], *left]
         self._pieces = left
         return [(piece.about, piece.done.result()) for piece in taken]

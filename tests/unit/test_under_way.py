@@ -43,3 +43,17 @@ def test_what_failed_is_told_once_and_stands_in_nobodys_way() -> None:
     under_way.begin((ONE, ref(1)), "right", 5, lambda: 1)
     assert done.acquire(timeout=WAIT_S)
     assert under_way.take() == [("right", 1)]
+
+
+def test_what_failed_takes_nothing_along_that_was_done_beside_it() -> None:
+    done = threading.Semaphore(0)
+    under_way: UnderWay[str, int] = UnderWay(done.release)
+    under_way.begin((OTHER, ref(3)), "elsewhere", 5, lambda: 3)
+    under_way.begin((ONE, ref(1)), "wrong", 5, lambda: 1 // 0)
+    under_way.begin((ONE, ref(2)), "right", 5, lambda: 2)
+    for _ in range(3):
+        assert done.acquire(timeout=WAIT_S)
+    assert under_way.take() == [("elsewhere", 3)]
+    with pytest.raises(ZeroDivisionError):
+        under_way.take()
+    assert under_way.take() == [("right", 2)]
