@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rewound.eventlog.enums import Why
-from rewound.llm.calling import Refused, Server, says_too_long
+from rewound.llm.calling import Refused, Server, lasting, says_too_long
 from rewound.llm.chat_model import Spent, spent_in
 from rewound.llm.replies import Answer, ChatFailed, Schema, envelope, object_in
 from rewound.llm.server_facts import PROBE_S, count_of
@@ -67,15 +67,17 @@ class Anthropic:
         max_tokens: int,
         timeout_s: float | None = None,
     ) -> dict[str, Any]:
-        """One object of the form of `schema`, of at most `max_tokens`. Raises ChatFailed."""
+        """One object of the form of `schema`, of at most `max_tokens`. Raises ChatFailed, after
+        `timeout_s` at the latest."""
+        left_s = lasting(timeout_s)
         try:
-            body = self._post(system, user, schema, max_tokens, timeout_s)
+            body = self._post(system, user, schema, max_tokens, left_s())
         except Refused as refused:
             if not (self._temperature and "temperature" in refused.words):
                 raise self._refusal(refused) from None
             self._temperature = False
             try:
-                body = self._post(system, user, schema, max_tokens, timeout_s)
+                body = self._post(system, user, schema, max_tokens, left_s())
             except Refused as again:
                 raise self._refusal(again) from None
         if self._spent is not None:

@@ -12,7 +12,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
@@ -149,6 +149,8 @@ class Server:
 
     def _request(self, method: str, url: str, asked: Any, timeout_s: float | None) -> bytes:
         allowed_s = self._timeout_s if timeout_s is None else min(timeout_s, self._timeout_s)
+        if allowed_s <= 0:
+            raise self.failure("did not answer in time", Why.UNREACHABLE)
         until = time.monotonic() + allowed_s
         try:
             with self._client.stream(
@@ -160,7 +162,7 @@ class Server:
             ) as response:
                 body = self._bounded(response, until)
         except httpx.TimeoutException:
-            what = f"did not answer within {allowed_s:g} s"
+            what = f"did not answer within {allowed_s:.3g} s"
             raise self.failure(what, Why.UNREACHABLE) from None
         except (httpx.HTTPError, httpx.InvalidURL, RuntimeError, OSError) as error:
             # RuntimeError is what a client says that was closed in between.
@@ -201,6 +203,15 @@ class Server:
         if self._closed:
             with suppress(OSError):
                 found.shutdown(socket.SHUT_RDWR)
+
+
+def lasting(timeout_s: float | None) -> Callable[[], float | None]:
+    """Tells what is left of a time that several calls share, in seconds; None where it is not
+    bounded."""
+    if timeout_s is None:
+        return lambda: None
+    until = time.monotonic() + timeout_s
+    return lambda: until - time.monotonic()
 
 
 # --- what servers say of errors

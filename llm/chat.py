@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from rewound.eventlog.enums import Why
-from rewound.llm.calling import Refused, Server, bearer, says_too_long
+from rewound.llm.calling import Refused, Server, bearer, lasting, says_too_long
 from rewound.llm.chat_model import Spent, spent_in
 from rewound.llm.replies import ChatFailed, Schema, answer_in, object_in
 from rewound.llm.server_facts import Facts, busy_slots, facts_of, is_ready
@@ -100,13 +100,14 @@ class Chat:
     ) -> dict[str, Any]:
         """One object of the form of `schema`, of at most `max_tokens`. Raises ChatFailed.
 
-        `timeout_s` bounds the call; the server sees its end and stops working on it.
+        `timeout_s` bounds all tries together; the server sees its end and stops working on it.
         """
+        left_s = lasting(timeout_s)
         where = self._server.where
         manner = self._manner or self._first_manner()
         for _ in range(len(_FORMS) + 4):
             try:
-                body = self._post(manner, system, user, schema, max_tokens, timeout_s)
+                body = self._post(manner, system, user, schema, max_tokens, left_s())
             except Refused as refused:
                 if says_too_long(refused.error):
                     self._facts = None  # it reads less than it told, or was started anew

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from rewound.eventlog.enums import Why
-from rewound.llm.calling import Refused, Server, bearer, says_too_long
+from rewound.llm.calling import Refused, Server, bearer, lasting, says_too_long
 from rewound.llm.chat_model import spent_in
 from rewound.llm.reranking import TIMEOUT_S, RerankFailed, Scored
 
@@ -26,6 +26,9 @@ DEPTH_MAX = 6
 
 Scale = Literal["auto", "share", "logit"]
 """What a score is. `auto`: a share, until this server gives one outside of 0 to 1."""
+
+Left = Callable[[], float | None]
+"""The seconds that are left of a question's time."""
 
 _log = logging.getLogger(__name__)
 
@@ -73,16 +76,16 @@ class RerankServer:
         return f"server/1 {self._model or ''}".rstrip()
 
     def scores(self, query: str, texts: Sequence[str], timeout_s: float | None = None) -> Scored:
-        """One score for each text. Raises RerankFailed.
+        """One score for each text. Raises RerankFailed, after `timeout_s` at the latest.
 
-        What is too long for the server is scored in halves, and by the better one. `timeout_s`
-        bounds each call.
+        What is too long for the server is scored in halves, and by the better one.
         """
+        left_s = lasting(timeout_s)
         query = query[:QUERY_CHARS_MAX] or "."
         shown = [text[:TEXT_CHARS_MAX] if text.strip() else "." for text in texts]
         scored: list[Scored] = []
         for start in range(0, len(shown), TEXTS_MAX):
-            scored.append(self._scored(query, shown[start : start + TEXTS_MAX], timeout_s, 0))
+            scored.append(self._scored(query, shown[start : start + TEXTS_MAX], left_s, 0))
         raw = [score for each in scored for score in each.scores]
         if self._auto and any(not 0 <= score <= 1 for score in raw):
             self._logits = True
@@ -99,12 +102,10 @@ class RerankServer:
         """Give up what is under way, from any thread."""
         self._server.close()
 
-    def _scored(
-        self, query: str, texts: Sequence[str], timeout_s: float | None, depth: int
-    ) -> Scored:
+    def _scored(self, query: str, texts: Sequence[str], left_s: Left, depth: int) -> Scored:
         """The scores as the server gives them."""
         try:
-            body = self._post(query, texts, timeout_s)
+            body = self._post(query, texts, left_s)
         except Refused as refused:
             if refused.status != 413 and not says_too_long(refused.error):
                 raise self._refusal(refused) from None
@@ -113,18 +114,18 @@ class RerankServer:
                 raise self._server.failure(what, Why.REFUSED, too_long=True) from None
             if len(texts) > 1:
                 parts = [texts[: len(texts) // 2], texts[len(texts) // 2 :]]
-                one, other = (self._scored(query, part, timeout_s, depth) for part in parts)
+                one, other = (self._scored(query, part, left_s, depth) for part in parts)
                 scores = one.scores + other.scores
             else:
                 middle = max(len(texts[0]) // 2, 1)
                 halves = [texts[0][:middle], texts[0][middle:] or "."]
-                one = self._scored(query, halves[:1], timeout_s, depth + 1)
-                other = self._scored(query, halves[1:], timeout_s, depth + 1)
+                one = self._scored(query, halves[:1], left_s, depth + 1)
+                other = self._scored(query, halves[1:], left_s, depth + 1)
                 scores = [max(one.scores + other.scores)]
             return Scored(scores, 1 + one.calls + other.calls, one.tokens + other.tokens)
         return Scored(self._read(body, len(texts)), 1, spent_in(body).read)
 
-    def _post(self, query: str, texts: Sequence[str], timeout_s: float | None) -> bytes:
+    def _post(self, query: str, texts: Sequence[str], left_s: Left) -> bytes:
         """Raises Refused by the manner that is known to work, or by the last one."""
         manners = self._manners if self._manner is None else (self._manner,)
         for manner in manners:
@@ -134,7 +135,7 @@ class RerankServer:
             if self._model is not None:
                 asked["model"] = self._model
             try:
-                body = self._server.post(manner.path, asked, timeout_s)
+                body = self._server.post(manner.path, asked, left_s())
             except Refused as refused:
                 unknown = refused.status in (400, 404, 405, 422)
                 if unknown and manner is not manners[-1] and not says_too_long(refused.error):

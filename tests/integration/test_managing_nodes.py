@@ -119,7 +119,7 @@ def test_a_check_ends_where_nothing_is_answered(monkeypatch: pytest.MonkeyPatch)
         node = Node(name="n", urls={"chat": server.url, "embed": server.url, "rerank": server.url})
         (endpoint,) = endpoints_of(node)
         for role in endpoint.roles:
-            assert "did not answer within 0.05 s" in checking.checked(endpoint, role, NO_MODELS)
+            assert "did not answer" in checking.checked(endpoint, role, NO_MODELS)
 
 
 def test_with_every_node_down_it_is_said_what_follows(tmp_path: Path) -> None:

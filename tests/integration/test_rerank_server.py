@@ -1,11 +1,13 @@
 """The reranker that asks a rerank server, in the shapes of several, against a scripted one."""
 
 import math
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from rewound.eventlog.enums import Why
 from rewound.llm.rerank_server import RerankServer
 from rewound.llm.reranking import RerankFailed
 from tests.integration.faking import NO_SUCH, Answer, FakeServer, faking
@@ -125,6 +127,19 @@ def test_what_is_no_score_is_refused(server: FakeServer, answer: Answer, words: 
         ask(server)
     assert words in str(caught.value)
     assert "secret" not in str(caught.value) and KEY not in str(caught.value)
+
+
+def test_all_calls_of_a_question_share_its_time(server: FakeServer) -> None:
+    slowly = threading.Event()
+
+    def answer(path: str, asked: Any) -> Answer:
+        slowly.wait(0.06)
+        return 413, {"error": "too long"}
+
+    server.answer = answer
+    with pytest.raises(RerankFailed) as caught:
+        RerankServer(server.url).scores("what?", TEXTS, 0.1)
+    assert caught.value.why is Why.UNREACHABLE, "not one more call, each within that time"
 
 
 def test_nobody_there() -> None:
