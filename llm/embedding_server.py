@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rewound.eventlog.enums import Why
-from rewound.llm.calling import Refused, Server, ServerFailed, bearer, says_too_long
+from rewound.llm.calling import Refused, Server, ServerFailed, bearer, lasting, says_too_long
 from rewound.llm.embedding import EmbeddingAway, EmbeddingFailed, Vectors, checked
 
 BATCH_TEXTS = 32
@@ -33,6 +33,9 @@ REPLY_BYTES_MAX = 64 * 1024 * 1024
 
 NOTHING = "(no text)"
 """Sent for a text without a word: servers refuse an empty one."""
+
+Left = Callable[[], float | None]
+"""The seconds that are left of a question's time."""
 
 _log = logging.getLogger(__name__)
 
@@ -100,10 +103,11 @@ class EmbeddingServer:
 
     def _embedded(self, texts: Sequence[str], prefix: str, timeout_s: float | None) -> Vectors:
         rows: list[Any] = []
+        left_s = lasting(timeout_s)
         try:
             for batch in _batches(texts):
                 pieces = [_Piece(text if text.strip() else NOTHING, 0) for text in batch]
-                rows += self._rows(pieces, prefix, timeout_s)
+                rows += self._rows(pieces, prefix, left_s)
         except ServerFailed as failed:
             kind = EmbeddingAway if failed.why is Why.UNREACHABLE else EmbeddingFailed
             raise kind(str(failed)) from None
@@ -123,32 +127,28 @@ class EmbeddingServer:
             )
         return self._dimensions
 
-    def _rows(
-        self, pieces: Sequence[_Piece], prefix: str, timeout_s: float | None
-    ) -> list[Sequence[float]]:
+    def _rows(self, pieces: Sequence[_Piece], prefix: str, left_s: Left) -> list[Sequence[float]]:
         """A vector for each piece. Raises ServerFailed and EmbeddingFailed."""
         try:
-            body = self._post([prefix + piece.text for piece in pieces], timeout_s)
+            body = self._post([prefix + piece.text for piece in pieces], left_s)
         except Refused as refused:
             if not _takes_less(refused):
                 raise self._refusal(refused) from None
             if len(pieces) > 1:
                 middle = len(pieces) // 2
                 halves = (pieces[:middle], pieces[middle:])
-                return [row for half in halves for row in self._rows(half, prefix, timeout_s)]
-            return [self._mean(pieces[0], prefix, timeout_s, refused)]
+                return [row for half in halves for row in self._rows(half, prefix, left_s)]
+            return [self._mean(pieces[0], prefix, left_s, refused)]
         return self._read(body, len(pieces))
 
-    def _mean(
-        self, piece: _Piece, prefix: str, timeout_s: float | None, refused: Refused
-    ) -> Sequence[float]:
+    def _mean(self, piece: _Piece, prefix: str, left_s: Left, refused: Refused) -> Sequence[float]:
         """The vector of a piece that is too long for the server, by those of its parts."""
         parts = _parts(piece.text, _share(refused))
         if len(parts) < 2 or piece.depth >= DEPTH_MAX:
             what = "takes no text of this length, nor a part of it"
             raise self._server.failure(what, Why.REFUSED) from None
         deeper = [_Piece(part, piece.depth + 1) for part in parts]
-        rows = np.asarray(self._rows(deeper, prefix, timeout_s), np.float64)
+        rows = np.asarray(self._rows(deeper, prefix, left_s), np.float64)
         lengths = np.sqrt((rows**2).sum(axis=1, keepdims=True))
         if not (np.isfinite(lengths).all() and (lengths > 0).all()):
             raise EmbeddingFailed("the model gave a vector that holds NaN, infinity or nothing")
@@ -156,9 +156,9 @@ class EmbeddingServer:
         mean: Sequence[float] = (rows / lengths * weights).sum(axis=0).tolist()
         return mean
 
-    def _post(self, texts: Sequence[str], timeout_s: float | None) -> bytes:
+    def _post(self, texts: Sequence[str], left_s: Left) -> bytes:
         asked = {"model": self._model, "input": list(texts), "encoding_format": "float"}
-        return self._server.post(f"{self._server.base}/embeddings", asked, timeout_s)
+        return self._server.post(f"{self._server.base}/embeddings", asked, left_s())
 
     def _refusal(self, refused: Refused) -> ServerFailed:
         if refused.status in (401, 403):

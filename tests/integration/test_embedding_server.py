@@ -1,6 +1,7 @@
 """The embedder that asks a server, against a scripted one, alone and behind a store."""
 
 import logging
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rewound.llm.embedding import EmbeddingFailed
+from rewound.llm.embedding import EmbeddingAway, EmbeddingFailed
 from rewound.llm.embedding_server import NOTHING, EmbeddingServer
 from rewound.llm.hashing import HashingEmbedder
 from rewound.memory import Memory
@@ -112,6 +113,22 @@ def test_what_is_too_long_is_split_and_never_sent_again_unchanged(server: FakeSe
     sent = [tuple(asked["input"]) for _, asked in server.asked]
     assert len(set(sent)) == len(sent), "nothing is asked twice"
     assert any("word999" in texts[-1] for texts in sent[3:]), "its end is read too"
+
+
+def test_all_calls_of_a_question_share_its_time(
+    server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rewound.llm.embedding_server.QUERY_S", 0.1)
+    slowly = threading.Event()
+    answer = too_long(2, 2)
+
+    def slow(path: str, asked: Any) -> Any:
+        slowly.wait(0.06)
+        return answer(path, asked)
+
+    server.answer = slow
+    with pytest.raises(EmbeddingAway, match="did not answer"):
+        EmbeddingServer(server.url, "toy").embed_queries(["one two three four five six"])
 
 
 def test_one_word_without_an_end_is_cut_as_well(server: FakeServer) -> None:
