@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 
 class NotAsked(Exception):
@@ -46,3 +47,25 @@ class Asker:
             yield
         finally:
             self._told.remove(tell)
+
+
+# --- what may be in vain by the time that a server is free for it
+
+_still: ContextVar[Callable[[], bool]] = ContextVar("_still", default=lambda: True)
+
+
+@contextmanager
+def asking_while(still: Callable[[], bool]) -> Iterator[None]:
+    """What is asked in here, in this thread, is sent only if `still` holds when a server is free
+    for it: that may be long after it was read."""
+    token = _still.set(still)
+    try:
+        yield
+    finally:
+        _still.reset(token)
+
+
+def check_still() -> None:
+    """Raises GivenUp."""
+    if not _still.get()():
+        raise GivenUp("what was to be asked has changed since it was read")

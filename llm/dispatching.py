@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from rewound.llm.askers import Asker, GivenUp, NodesAway, NodesBusy, NotAsked
+from rewound.llm.askers import Asker, GivenUp, NodesAway, NodesBusy, NotAsked, check_still
 from rewound.llm.breaking import PACE, Pace
 from rewound.llm.client_sets import Clients
 from rewound.llm.hedging import hedged
@@ -133,6 +133,7 @@ class Dispatcher:
                 raise
             ending: Ending = "given up"
             try:
+                check_still()
                 result = call(begin.server, until - time.monotonic())
                 ending = "ok"
                 return result

@@ -17,9 +17,10 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from rewound.eventlog import events as e
-from rewound.eventlog.errors import Conflict, NotFound
+from rewound.eventlog.errors import Conflict, NotFound, RewoundError
 from rewound.eventlog.ids import ContainerId, Ref
 from rewound.eventlog.log import Draft, Recorded
+from rewound.llm.askers import asking_while
 from rewound.llm.extraction import ExtractionFailed, Extractor, Paced, Spread
 from rewound.memory import drawing, sources
 from rewound.memory.applying import Applied
@@ -148,10 +149,27 @@ class Extracting:
         extractor = self._ready()
 
         def work() -> list[Draft] | None:
-            return None if self._engine.closing else self._drafts(extractor, source)
+            if self._engine.closing:
+                return None
+            with asking_while(lambda: self._is_as_read(entry, source)):
+                return self._drafts(extractor, source)
 
         key = (entry.container, entry.ref)
         self._under_way.begin(key, (entry, source), source.chars(), work)
+
+    def _is_as_read(self, entry: Entry, source: Source) -> bool:
+        """Whether a source is still there with the same words: what was forgotten while it waited
+        for a model is shown to none."""
+        try:
+            with self._engine.reading() as views:
+                view = views.container(entry.container)
+                job = view.job(entry.ref)
+                if job is None or view.hidden(entry.ref) is not None:
+                    return False
+                now = sources.read(view, entry.ref, job, source.chars())
+        except RewoundError:
+            return False  # it cannot be known: the store closes, or its views are far behind
+        return now is not None and now.said() == source.said()
 
     def _take(self) -> None:
         sent: list[tuple[Entry, Source, Future[Applied]]] = []

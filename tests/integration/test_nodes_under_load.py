@@ -1,6 +1,7 @@
 """Facts drawn at several nodes, through a real store, while nodes come to harm."""
 
 import re
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,28 @@ def test_with_every_node_down_texts_are_kept_and_facts_follow_by_themselves(
             eventually(lambda: len(drawn(memory, "a")) == MESSAGES)
             assert sorted(drawn(memory, "a")) == wanted("a")
             assert memory.workers().failed == 0
+
+
+@pytest.mark.parametrize("action", ["forget", "erase"])
+def test_what_is_forgotten_while_it_waits_for_a_node_is_shown_to_none(
+    tmp_path: Path, action: str
+) -> None:
+    held = threading.Event()
+    with nodes(1) as (server,), Memory(tmp_path, models=models_at([server])) as memory:
+        memory.own()
+        server.within = lambda: held.wait(30)
+        memory.add_messages("Box 1 holds 1 pens.")
+        eventually(server.asked.is_set)
+        (sent,) = memory.add_messages("The CANARY sings.").items
+        assert sent.id is not None
+        memory.add_messages("Box 2 holds 2 pens.")
+        eventually(lambda: memory.nodes().queues["background"].waiting > 0)
+        memory.forget(sent.id) if action == "forget" else memory.erase(sent.id)
+        held.set()
+        memory.workers("wait")
+        assert not any("CANARY" in told for told in server.told)
+        texts = {item.text for item in memory.list("fact").items}
+        assert texts == {"Box 1 holds 1 pens", "Box 2 holds 2 pens"}, "all else is read"
 
 
 def test_what_failed_before_a_restart_follows_after_it(tmp_path: Path) -> None:
