@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from rewound.eventlog.envelope import WORKER
 from rewound.eventlog.errors import RewoundError
 from rewound.eventlog.ids import ContainerId, Kind, Ref
+from rewound.llm.askers import asking_while
 from rewound.llm.embedding import EmbeddingBusy, EmbeddingFailed, Served
 from rewound.memory.deciding import Memoise
 from rewound.projections.memos import Memo, decode_memo, memo_key, text_digest
@@ -151,7 +152,8 @@ class EmbeddingDuty:
         if not texts:
             return []
         shown = [text[:CHARS_MAX] for text in texts.values()]
-        vectors = self._engine.meaning.embed(shown, "background")
+        with asking_while(lambda: self._are_as_read(container, texts)):
+            vectors = self._engine.meaning.embed(shown, "background")
         numbers, scales = quantise(vectors)
         with self._engine.log.reading() as log:
             secret = log.key(container)
@@ -159,6 +161,12 @@ class EmbeddingDuty:
             (item, Memo(text_digest(secret, text), float(scale), row))
             for (item, text), row, scale in zip(texts.items(), numbers, scales, strict=True)
         ]
+
+    def _are_as_read(self, container: ContainerId, texts: dict[Ref, str]) -> bool:
+        """Whether all these items are found by the same texts still: what was erased while they
+        waited for a model is shown to none."""
+        with self._engine.reading() as views:
+            return all(_text_of(views, container, item) == text for item, text in texts.items())
 
     def _patience_is_over(self) -> bool:
         now = time.monotonic()
@@ -180,9 +188,10 @@ def _waiting(views: ViewReader, container: ContainerId, count: int) -> dict[Ref,
         Ref(Kind(int(columns.kind[ordinal])), columns.item[ordinal].tobytes())
         for ordinal in views.index.embeddings.waiting(container, count)
     )
-    texts: dict[Ref, str] = {}
-    for item in items:
-        worded = views.index.worded(container, item)
-        text = next((each.text for each in reversed(worded) if each.text), None)
-        texts[item] = text or ""
-    return texts
+    return {item: _text_of(views, container, item) for item in items}
+
+
+def _text_of(views: ViewReader, container: ContainerId, item: Ref) -> str:
+    """What an item is found by now, "" if nothing."""
+    worded = views.index.worded(container, item)
+    return next((each.text for each in reversed(worded) if each.text), "")

@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,32 @@ def test_what_is_forgotten_while_it_waits_for_a_node_is_shown_to_none(
         assert not any("CANARY" in told for told in server.told)
         texts = {item.text for item in memory.list("fact").items}
         assert texts == {"Box 1 holds 1 pens", "Box 2 holds 2 pens"}, "all else is read"
+
+
+def test_no_vector_is_asked_for_of_what_was_erased_meanwhile(tmp_path: Path) -> None:
+    held = threading.Event()
+    with nodes(1) as (server,):
+        models = Models(
+            embedder="server", extractor="none", judge="none", embed_url=server.url,
+            embed_model="toy",
+        )  # fmt: skip
+        with Memory(tmp_path, models=models) as memory, ThreadPoolExecutor() as pool:
+            memory.own()
+            memory.remember("Box 1 holds 1 pens")
+            memory.workers("wait")
+            server.asked.clear()
+            server.within = lambda: held.wait(30)
+            asking = pool.submit(memory.search, "pens")
+            eventually(server.asked.is_set)
+            (secret, _) = memory.remember(["The CANARY sings", "Box 2 holds 2 pens"]).items
+            eventually(lambda: memory.nodes().queues["background"].waiting == 1)
+            assert secret.id is not None
+            memory.erase(secret.id, wait=False)
+            held.set()
+            assert asking.result().hits
+            memory.workers("wait")
+            assert memory.workers().unembedded == 0
+            assert not any("CANARY" in told for told in server.told)
 
 
 def test_what_failed_before_a_restart_follows_after_it(tmp_path: Path) -> None:
