@@ -71,10 +71,9 @@ def _read(store: Store, request: q.Read, timeout_s: float) -> Reply:
             container = container_named(log, name)
             position = views.position(container) if container is not None else 0
             sequence = views.sequence()
-            if container is None or position >= (request.at_least or 0):
-                if store.meaning.is_wanted(request, views, container, meant):
-                    meant = store.meaning.asked(request, until - time.monotonic())
-                    continue  # embedding takes longer than a snapshot should be held
+            reached = container is None or position >= (request.at_least or 0)
+            asks = reached and store.meaning.is_wanted(request, views, container, meant)
+            if reached and not asks:
                 now_us = store.now_us(log.last_recorded_at())
                 sizes = store.sizes() if isinstance(request, q.Stats) else NO_SIZES
                 asking = Asking(
@@ -83,6 +82,10 @@ def _read(store: Store, request: q.Read, timeout_s: float) -> Reply:
                     meant.queries,
                 )  # fmt: skip
                 return answerer(request, asking)
-        what = f"the container is at position {position}, not yet at {request.at_least}"
-        # the snapshot is closed while we wait: a held one keeps freed pages from reuse
-        store.wait_past(sequence, until, what)
+        # The snapshot is closed while we wait: a held one keeps freed pages from reuse, and keeps
+        # an erasing from its end.
+        if asks:
+            meant = store.meaning.asked(request, until - time.monotonic())
+        else:
+            what = f"the container is at position {position}, not yet at {request.at_least}"
+            store.wait_past(sequence, until, what)

@@ -166,7 +166,8 @@ def test_no_vector_is_asked_for_of_what_was_erased_meanwhile(tmp_path: Path) -> 
             (secret, _) = memory.remember(["The CANARY sings", "Box 2 holds 2 pens"]).items
             eventually(lambda: memory.nodes().queues["background"].waiting == 1)
             assert secret.id is not None
-            memory.erase(secret.id, wait=False)
+            assert memory.erase(secret.id).compaction == "done", "no snapshot is held meanwhile"
+            assert not asking.done()
             held.set()
             assert asking.result().hits
             memory.workers("wait")
