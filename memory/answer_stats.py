@@ -21,6 +21,7 @@ from rewound.memory.seeing import FORGETTABLE
 from rewound.projections.catalog import VERSIONS
 from rewound.projections.containers import ContainerRow
 from rewound.projections.jobs import JobRow, JobState
+from rewound.projections.masks import unembedded
 from rewound.projections.reader import ContainerView
 from rewound.projections.selection import Criteria
 from rewound.projections.selection import select as selected
@@ -217,7 +218,7 @@ def list_jobs(asked: q.Jobs, asking: Asking) -> JobList:
         pending=states.count(JobState.PENDING),
         failed=states.count(JobState.FAILED),
         parked=states.count(JobState.PARKED),
-        unembedded=view.index.embeddings.count_waiting(view.id),
+        unembedded=sum(1 for _ in unembedded(view)),
         unjudged=_unjudged(view, when.at, hidden, within),
         jobs=tuple(_job(ref, job) for ref, job in found[:limit]),
         moment=when.moment,

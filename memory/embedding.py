@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from rewound.eventlog.envelope import WORKER
@@ -18,6 +19,7 @@ from rewound.eventlog.ids import ContainerId, Kind, Ref
 from rewound.llm.askers import asking_while
 from rewound.llm.embedding import EmbeddingBusy, EmbeddingFailed, Served
 from rewound.memory.deciding import Memoise
+from rewound.projections.masks import forgotten, unembedded
 from rewound.projections.memos import Memo, decode_memo, memo_key, text_digest
 from rewound.projections.vectors import quantise
 
@@ -75,12 +77,12 @@ class EmbeddingDuty:
         with engine.reading() as views:
             if views.index.embeddings.model != meaning.model:
                 return None
-            container = self._next(views)
-            if container is None:
+            found = self._next(views, BATCH if quiet else BUSY_BATCH)
+            if found is None:
                 self._waited_since = None
                 return None
+            container, texts = found
             meaning.look(views, container)
-            texts = _waiting(views, container, BATCH if quiet else BUSY_BATCH)
         if meaning.trouble_in("background") is not None:
             return _RETRY_S
         memos = self._known(container, texts)
@@ -163,10 +165,15 @@ class EmbeddingDuty:
         ]
 
     def _are_as_read(self, container: ContainerId, texts: dict[Ref, str]) -> bool:
-        """Whether all these items are found by the same texts still: what was erased while they
-        waited for a model is shown to none."""
+        """Whether all these items are found by the same texts still: what was forgotten or erased
+        while they waited for a model is shown to none."""
         with self._engine.reading() as views:
-            return all(_text_of(views, container, item) == text for item, text in texts.items())
+            hidden = forgotten(views.container(container).columns())
+            return all(
+                _text_of(views, container, item) == text
+                and not any(hidden[each.ordinal] for each in views.index.worded(container, item))
+                for item, text in texts.items()
+            )
 
     def _patience_is_over(self) -> bool:
         now = time.monotonic()
@@ -174,21 +181,21 @@ class EmbeddingDuty:
             self._waited_since = now
         return now - self._waited_since >= PATIENCE_S
 
-    def _next(self, views: ViewReader) -> ContainerId | None:
+    def _next(self, views: ViewReader, count: int) -> tuple[ContainerId, dict[Ref, str]] | None:
+        """Of the next container where something waits, up to a count of items, with the text that
+        each is found by."""
         waiting = list(views.index.embeddings.containers_waiting())
         later = [each for each in waiting if self._after is not None and each > self._after]
-        return next(iter(later or waiting), None)
-
-
-def _waiting(views: ViewReader, container: ContainerId, count: int) -> dict[Ref, str]:
-    """Up to a count of items that wait, with the text each is found by."""
-    view = views.container(container)
-    columns = view.columns()
-    items = dict.fromkeys(
-        Ref(Kind(int(columns.kind[ordinal])), columns.item[ordinal].tobytes())
-        for ordinal in views.index.embeddings.waiting(container, count)
-    )
-    return {item: _text_of(views, container, item) for item in items}
+        for container in (*later, *waiting):
+            view = views.container(container)
+            columns = view.columns()
+            items = dict.fromkeys(
+                Ref(Kind(int(columns.kind[ordinal])), columns.item[ordinal].tobytes())
+                for ordinal in islice(unembedded(view), count)
+            )
+            if items:
+                return container, {item: _text_of(views, container, item) for item in items}
+        return None
 
 
 def _text_of(views: ViewReader, container: ContainerId, item: Ref) -> str:

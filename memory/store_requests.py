@@ -20,6 +20,7 @@ from rewound.memory.replaying import replay_store
 from rewound.memory.replies import Accepted, Finding, Rebuilt, Reply, Sealed, Verified, Working
 from rewound.projections.catalog import VERSIONS, WORDS
 from rewound.projections.jobs import JobState
+from rewound.projections.masks import unembedded
 from rewound.projections.rebuild import rebuild as rebuild_views
 
 _FINDINGS_MAX = 200
@@ -96,14 +97,14 @@ def work(request: q.Workers, engine: Engine) -> Working:
     if workers is not None and not workers.off and engine.extractor is None:
         notes.append(NO_EXTRACTOR)
     counts: Counter[JobState] = Counter()
-    unembedded = unjudged = 0
+    without_vector = unjudged = 0
     with engine.reading() as views:
         for container in views.positions():
             view = views.container(container)
             counts.update(job.state for _, job in view.jobs())
             if engine.judge is not None:
                 unjudged += sum(1 for fact, _ in view.unjudged() if is_shown(view, fact))
-            unembedded += views.index.embeddings.count_waiting(container)
+            without_vector += sum(1 for _ in unembedded(view))
     return Working(
         state="off" if workers is None else workers.state,
         extractor=engine.extractor,
@@ -111,7 +112,7 @@ def work(request: q.Workers, engine: Engine) -> Working:
         pending=counts[JobState.PENDING],
         failed=counts[JobState.FAILED],
         parked=counts[JobState.PARKED],
-        unembedded=unembedded,
+        unembedded=without_vector,
         judge=engine.judge,
         unjudged=unjudged,
         notes=tuple(notes),

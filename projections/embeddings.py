@@ -123,15 +123,13 @@ class Embeddings:
 
     # --- what waits
 
-    def waiting(self, container: ContainerId, limit: int) -> list[int]:
+    def waiting(self, container: ContainerId) -> Iterator[int]:
         """Ordinals of entries that have no vector yet, the newest first: they are asked for."""
-        found: list[int] = []
         with self._txn.cursor(self._unembedded) as cursor:
             going = cursor.prev() if cursor.set_range(container + b"\xff" * 5) else cursor.last()
-            while going and len(found) < limit and bytes(cursor.key()[:16]) == container:
-                found.append(_ORDINAL.unpack(cursor.key()[16:])[0])
+            while going and bytes(cursor.key()[:16]) == container:
+                yield _ORDINAL.unpack(cursor.key()[16:])[0]
                 going = cursor.prev()
-        return found
 
     def waits(self, container: ContainerId, ordinal: int) -> bool:
         key = container + _ORDINAL.pack(ordinal)
@@ -145,12 +143,3 @@ class Embeddings:
                 container = ContainerId(bytes(cursor.key()[:16]))
                 yield container
                 going = cursor.set_range(container + b"\xff" * 5)
-
-    def count_waiting(self, container: ContainerId) -> int:
-        found = 0
-        with self._txn.cursor(self._unembedded) as cursor:
-            going = cursor.set_range(container)
-            while going and bytes(cursor.key()[:16]) == container:
-                found += 1
-                going = cursor.next()
-        return found

@@ -4,7 +4,7 @@ A passage has no facets of its own but for its source: it is found by those of i
 the group that both are of.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,24 @@ def of_group(columns: Columns, documents: Mask) -> Mask:
     has = np.zeros(columns.n, np.bool_)
     has[columns.group[documents]] = True
     return has[columns.group]
+
+
+def forgotten(columns: Columns) -> Mask:
+    """What is hidden today, by itself or with its document, at whatever moment it stood."""
+    hidden: Mask = columns.hidden != 0
+    documents = hidden & (columns.kind == Kind.DOCUMENT)
+    hidden |= (columns.kind == Kind.PASSAGE) & of_group(columns, documents)
+    return hidden
+
+
+def unembedded(view: ContainerView) -> Iterator[int]:
+    """Ordinals of entries that wait for a vector, the newest first. What is forgotten is shown to
+    no model: it waits to be restored."""
+    hidden: Mask | None = None
+    for ordinal in view.index.embeddings.waiting(view.id):
+        hidden = forgotten(view.columns()) if hidden is None else hidden
+        if not hidden[ordinal]:
+            yield ordinal
 
 
 class Standing:

@@ -15,7 +15,7 @@ from tests.unit.given import HandClock
 
 QUERY = "where does Nina work"
 FIRST = "Nina works at Orbit Labs as a botanist."
-SECOND = "Nina works in Bergen for the harbour."
+SECOND = "Nina works at Harbor Foods as a cook."
 FAR = "The server runs Debian, and a person from work keeps it."
 WORDS = Models(embedder="none", extractor="none", judge="none")
 RULES = Models(embedder="hashing", extractor="rules", judge="none")
