@@ -51,6 +51,7 @@ PAGE_OF_ALL = 500
 @click.option("--include-superseded", is_flag=True, help="Show what no longer holds too.")
 @click.option("--explain", is_flag=True, help="Say of each hit why it stands where it does.")
 @click.option("--rerank/--no-rerank", default=None, help="Order the first hits anew, or not.")
+@click.option("--rewrite/--no-rewrite", default=None, help="Seek further words too, or not.")
 @moment_options
 @common_options
 @click.pass_context
@@ -69,6 +70,7 @@ def search_command(ctx: click.Context, /, query: str, limit: int | None, **given
         include_superseded=given["include_superseded"],
         explain=given["explain"],
         rerank=given["rerank"],
+        rewrite=given["rewrite"],
         **moment(given),
     )
     emit(state, ask(state, request, Found))

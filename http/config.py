@@ -109,6 +109,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """A file that holds this key."""
     rerank_scale: Literal["auto", "share", "logit"] = "auto"
     """What the rerank server's scores are: shares from 0 to 1, logits, or as they look."""
+    rewriter: Literal["model", "none"] = "none"
+    """What puts the query of a search into further words: `model` asks the chat server."""
+    rewrite: Literal["asked", "always"] = "asked"
+    """Whether it does so for searches that ask for it, or for all that do not say no."""
     nodes: str | tuple[NodeSetting, ...] | None = None
     """Model servers: names of machines and addresses, separated by commas; tables in the file."""
     bg_nodes: str | None = None

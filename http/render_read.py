@@ -34,6 +34,7 @@ from rewound.memory.replies import (
     Packed,
     Page,
     Reranking,
+    Rewriting,
     Shown,
     Told,
     Versions,
@@ -55,19 +56,27 @@ def found(sheet: Sheet, reply: Found) -> None:
     sheet.line(joined([where, moment_line(reply.moment), filters_line(reply.filters)]))
     if reply.ranking is not None:
         ranking(sheet, reply.ranking)
+    if reply.rewriting is not None:
+        told = reply.rewriting
+        what = (
+            f"sought by “{words.one_line(told.query)}”, put so by {words.one_line(told.rewriter)}"
+        )
+        sheet.line(joined([what, *_took(told)]))
     if reply.reranking is not None:
-        sheet.line(_reranking(reply.reranking))
+        order = reply.reranking
+        what = f"the first {order.hits} ordered anew by {words.one_line(order.reranker)}"
+        sheet.line(joined([what, *_took(order)]))
     sheet.notes(reply.notes)
 
 
-def _reranking(told: Reranking) -> Text:
+def _took(told: Reranking | Rewriting) -> list[str]:
+    """What a stage of a search took."""
     took = [f"{told.ms:,.0f} ms"]
     if told.calls:
         took.append(words.counted(told.calls, "call"))
     if told.tokens:
         took.append(words.counted(told.tokens, "token"))
-    what = f"the first {told.hits} ordered anew by {words.one_line(told.reranker)}"
-    return joined([what, *took])
+    return took
 
 
 def _hit(hit: Hit) -> Text:

@@ -64,8 +64,8 @@ class AddMemories(Form, frozen=True, kw_only=True, rename="camel"):
 
 
 class SearchMemories(Form, frozen=True, kw_only=True, rename="camel"):
-    """POST /v4/search. `rerank` counts where a reranker is set; `rewriteQuery` is taken and
-    changes nothing."""
+    """POST /v4/search. `rerank` counts where a reranker is set, `rewriteQuery` where a rewriter
+    is."""
 
     q: str
     container_tag: str | None = None
@@ -226,6 +226,7 @@ def _found(desk: Desk, sent: SearchMemories) -> Matches:
         filters=q.Filters(what=_WHAT[sent.search_mode], where=conditions(sent.filters)),
         include_forgotten=sent.include.forgotten_memories,
         rerank=sent.rerank,
+        rewrite=sent.rewrite_query,
     )
     try:
         found = desk.link.call(asked)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
 from typing import NamedTuple
 
 from rewound.eventlog.enums import Why
@@ -14,6 +13,7 @@ from rewound.llm.chat_model import ChatModel, Spent
 from rewound.llm.prompting import fenced, prompt
 from rewound.llm.replies import ChatFailed
 from rewound.llm.reranking import TIMEOUT_S, RerankFailed, Scored
+from rewound.llm.spending import counted, note, tokens_in
 
 TEXT_CHARS_MAX = 600
 """Of a longer text the beginning is shown."""
@@ -23,16 +23,6 @@ FRAME_TOKENS = 160
 ID_TOKENS = 8
 
 _log = logging.getLogger(__name__)
-
-
-_calls: ContextVar[list[Spent] | None] = ContextVar("_calls", default=None)
-"""What the calls of one question took; a call may be made in another thread than the question."""
-
-
-def _note(spent: Spent) -> None:
-    calls = _calls.get()
-    if calls is not None:
-        calls.append(spent)
 
 
 class _Shown(NamedTuple):
@@ -50,7 +40,7 @@ class ModelReranker:
     def __init__(self, make: Callable[[Callable[[Spent], None]], ChatModel]) -> None:
         """`make` gives the model, which tells what each call took in the context that it was made
         in."""
-        self._chat = make(_note)
+        self._chat = make(note)
         self._prompt = prompt("rerank.v1")
 
     @property
@@ -66,8 +56,7 @@ class ModelReranker:
         RerankFailed."""
         if not texts:
             return Scored([])
-        calls: list[Spent] = []
-        _calls.set(calls)
+        calls = counted()
         try:
             shown = self._shown(query, texts)
             answer = self._chat.answer(
@@ -83,7 +72,7 @@ class ModelReranker:
         scores = [0.0] * len(texts)
         for place, number in enumerate(ranked):
             scores[number - 1] = 1 - place / len(ranked)
-        return Scored(scores, 1, sum(spent.read + spent.written for spent in list(calls)))
+        return Scored(scores, 1, tokens_in(calls))
 
     def _shown(self, query: str, texts: Sequence[str]) -> _Shown:
         """As many of the texts as one call holds, the first ones. Raises ChatFailed."""

@@ -55,7 +55,8 @@ def search(question: q.Search, asking: Asking) -> Found:
         superseded=question.include_superseded,
         forgotten=question.include_forgotten,
     )
-    ran = run(view, question.query, narrow.criteria, question.limit, asking.meaning)
+    query = question.query if asking.words is None else asking.words
+    ran = run(view, query, narrow.criteria, question.limit, asking.meaning)
     hits, left_out = _likely(hits_of(ran), question.threshold)
     shower = Shower(view, when, forgotten=question.include_forgotten)
     shown = tuple(_hit(shower, match) for match in hits.matches)
@@ -63,7 +64,7 @@ def search(question: q.Search, asking: Asking) -> Found:
     if question.explain and isinstance(ran, Ran):
         explaining = Explaining(ran, question.limit)
         shown = of_hits(explaining, shown, Within(view, question.scope, when.at))
-        ranking = of_search(explaining.account(view, question.query, narrow.criteria))
+        ranking = of_search(explaining.account(view, query, narrow.criteria))
     return Found(
         container=asking.name,
         query=question.query,
@@ -72,7 +73,7 @@ def search(question: q.Search, asking: Asking) -> Found:
         filters=msgspec.to_builtins(question.filters),
         unembedded=hits.unembedded,
         ranking=ranking,
-        notes=_notes(question.query, hits, left_out, asking, when),
+        notes=_notes(query, hits, left_out, asking, when),
     )
 
 

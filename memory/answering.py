@@ -57,6 +57,8 @@ class Asking:
     """Why the question is answered by words alone although an embedder is set."""
     meanings: Mapping[str, Query] = field(default_factory=dict[str, "Query"])
     """The vectors of a question's queries by their text, where it may have several."""
+    words: str | None = None
+    """What a search looks for in place of its query: that and further words for it."""
 
     def home(self) -> ContainerId:
         """The container asked about. Raises NotFound."""

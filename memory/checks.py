@@ -218,6 +218,7 @@ REQUESTS: dict[type[q.Request], Checks] = {
         "read_times": f.flag,
         "explain": f.flag,
         "rerank": f.optional(f.flag),
+        "rewrite": f.optional(f.flag),
     },
     q.Explain: {
         **_READ,

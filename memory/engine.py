@@ -33,6 +33,7 @@ from rewound.memory.meaning import NOT_ASKED, Meaning, changed_model
 from rewound.memory.onlookers import Onlookers
 from rewound.memory.replies import Reply
 from rewound.memory.reranking import Reranks
+from rewound.memory.rewriting import Rewrites
 from rewound.memory.writer import GroupWriter, Job, Task
 from rewound.projections.catalog import WORDS
 from rewound.projections.tokens import clear_cache
@@ -112,6 +113,8 @@ class Engine:
         """What to go over the past again with."""
         self.reranks = Reranks()
         """What orders the hits of a search anew, where something does."""
+        self.rewrites = Rewrites()
+        """What puts the query of a search into further words, where something does."""
         self.nodes: Dispatcher | None = None
         """What makes the calls at model servers."""
         self.judge: str | None = None
@@ -351,6 +354,7 @@ class Engine:
                 self._idle.wait_for(lambda: self._closed)
                 return
             self._closing = True
+        self.rewrites.close()
         self.reranks.close()
         try:
             self._writer.stop()

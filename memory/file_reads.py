@@ -24,6 +24,7 @@ from rewound.memory.place import Layout
 from rewound.memory.reads import answered
 from rewound.memory.replies import Reply
 from rewound.memory.reranking import Reranks
+from rewound.memory.rewriting import Rewrites
 from rewound.projections.tokens import clear_cache
 from rewound.projections.views import Views
 
@@ -43,11 +44,19 @@ class FileReads:
     """
 
     def __init__(
-        self, layout: Layout, *, clock: Clock, models: Models, meaning: Meaning, reranks: Reranks
+        self,
+        layout: Layout,
+        *,
+        clock: Clock,
+        models: Models,
+        meaning: Meaning,
+        reranks: Reranks,
+        rewrites: Rewrites,
     ) -> None:
         """Raises NotFound where there is no store, StoreBusy."""
         self.meaning = meaning
         self.reranks = reranks
+        self.rewrites = rewrites
         self.readonly_reason: str | None = None  # only `Stats` tells it
         self._clock = clock
         with ExitStack() as opened:

@@ -25,6 +25,7 @@ from rewound.memory.meaning import Meaning
 from rewound.memory.models import NO_MODELS, Models
 from rewound.memory.replies import Reply
 from rewound.memory.reranking import Reranks
+from rewound.memory.rewriting import Rewrites
 
 _AGAIN_S = 0.2
 """So long after nobody let us look on we ask again."""
@@ -57,6 +58,8 @@ class LookingOn:
         self._reranks = Reranks.of(models, self._meaning.embedder, nodes)
         nodes.on_return(self._meaning.nodes_are_back)
         nodes.on_return(self._reranks.nodes_are_back)
+        self._rewrites = Rewrites.of(models, nodes)
+        nodes.on_return(self._rewrites.nodes_are_back)
         self._guard = threading.Lock()
         self._files: _Files | None = None
         self._again_at = 0.0
@@ -88,6 +91,7 @@ class LookingOn:
         with self._guard:
             self._closed = True
             files = self._files
+        self._rewrites.close()
         self._reranks.close()
         self._nodes.close()
         self._link.close()
@@ -124,7 +128,7 @@ class LookingOn:
         try:
             reads = FileReads(
                 self._link.layout, clock=self._clock, models=self._models,
-                meaning=self._meaning, reranks=self._reranks,
+                meaning=self._meaning, reranks=self._reranks, rewrites=self._rewrites,
             )  # fmt: skip
         except Exception as error:  # whatever it is, the owner can be asked
             _log.warning("the files cannot be read here for now: %s", error)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rewound.llm.nodes import Endpoint
     from rewound.llm.rerank_server import RerankServer
     from rewound.llm.reranking import Reranker
+    from rewound.llm.rewriting import Rewriter
     from rewound.projections.ranker import Ranker
 
 EmbedderName = Literal["minilm", "hashing", "server", "none"]
@@ -34,6 +35,8 @@ ExtractorName = Literal["rules", "model", "none"]
 JudgeName = Literal["rules", "model", "none"]
 RerankerName = Literal["words", "embedder", "server", "model", "none"]
 RerankWhen = Literal["asked", "always"]
+RewriterName = Literal["model", "none"]
+RewriteWhen = Literal["asked", "always"]
 RerankScale = Literal["auto", "share", "logit"]
 ChatApi = Literal["openai", "anthropic"]
 RERANK_DEPTH_MAX = 100
@@ -60,7 +63,8 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
     does.
 
     The first `rerank_depth` hits of a search that wants it are ordered anew by the reranker, whose
-    score counts `rerank_weight` against 1 less that of the ranking's own.
+    score counts `rerank_weight` against 1 less that of the ranking's own. The query of a search
+    that wants it is put into further words by the rewriter, and both are sought.
     """
 
     embedder: EmbedderName = "minilm"
@@ -84,6 +88,8 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
     rerank_model: str | None = None
     rerank_key: str | None = None
     rerank_scale: RerankScale = "auto"
+    rewriter: RewriterName = "none"
+    rewrite: RewriteWhen = "asked"
     nodes: tuple[Node, ...] = ()
     hedge_ms: int = 0
     attributes: str | None = None
@@ -130,6 +136,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
             ("extractor", "model", "background", ("chat",)),
             ("judge", "model", "background", ("chat", "decide")),
             ("reranker", "model", "interactive", ("chat",)),
+            ("rewriter", "model", "interactive", ("chat",)),
             ("reranker", "server", "interactive", ("rerank",)),
             ("embedder", "server", "interactive", ("embed",)),
             ("embedder", "server", "background", ("embed",)),
@@ -325,6 +332,14 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
             timeout_s=timeout_s or TIMEOUT_S,
         )  # fmt: skip
 
+    def make_rewriter(self, nodes: Dispatcher | None = None) -> Rewriter | None:
+        """A new one; None where questions are asked as they are."""
+        if self.rewriter == "none":
+            return None
+        from rewound.llm.model_rewriter import ModelRewriter
+
+        return ModelRewriter(lambda spent: self._chat("interactive", "chat", nodes, spent))
+
     def make_embedder(self, nodes: Dispatcher | None = None) -> Embedder | None:
         """A new one; None where there is to be none. Its model is loaded by its first use."""
         if self.embedder == "minilm":
@@ -365,6 +380,8 @@ _CHOICES = {
     "reranker": RerankerName,
     "rerank": RerankWhen,
     "rerank_scale": RerankScale,
+    "rewriter": RewriterName,
+    "rewrite": RewriteWhen,
     "chat_api": ChatApi,
 }
 _TEXTS = (

@@ -93,6 +93,7 @@ class Reading:
         include_superseded: bool = False,
         explain: bool = False,
         rerank: bool | None = None,
+        rewrite: bool | None = None,
         **which: Unpack[Which],
     ) -> r.Found:
         """The hits that fit a question best, with their sources: facts, passages, messages.
@@ -104,7 +105,9 @@ class Reading:
         before anything is ranked, so there are `limit` hits whenever that many qualify. A hit's
         score is how likely it answers, 0 to 1; with a `threshold` the less likely are left out.
         With `explain` each hit says why it stands where it does (`hit.explanation`). With `rerank`
-        the first ones are ordered anew by the reranker that is set (`hit.reranked`).
+        the first ones are ordered anew by the reranker that is set (`hit.reranked`). With
+        `rewrite` further words for the query are sought as well, by the rewriter that is set
+        (`found.rewriting`).
         """
         more = {
             "query": query,
@@ -113,6 +116,7 @@ class Reading:
             "include_superseded": include_superseded,
             "explain": explain,
             "rerank": rerank,
+            "rewrite": rewrite,
         }
         return self._asked(q.Search, r.Found, more, which)
 

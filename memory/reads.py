@@ -1,5 +1,6 @@
-"""A read from beginning to end: a snapshot that holds what it must, the query's vector, the answer
-of `answering.py`, and its hits ordered anew where that is wanted.
+"""A read from beginning to end: further words for the query where that is wanted, a snapshot that
+holds what it must, the query's vector, the answer of `answering.py`, and its hits ordered anew
+where that is wanted.
 
 The same for the process that owns a store and for one that reads its files.
 """
@@ -10,6 +11,8 @@ import time
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
+
 from rewound.eventlog.errors import RewoundError
 from rewound.memory import requests as q
 from rewound.memory.answering import NO_SIZES, Asking, Sizes, load
@@ -19,6 +22,7 @@ from rewound.memory.replies import Found, Reply
 
 if TYPE_CHECKING:
     from rewound.memory.reranking import Reranks
+    from rewound.memory.rewriting import Rewrites
     from rewound.projections.views import ViewReader
 
 
@@ -30,6 +34,9 @@ class Store(Protocol):
 
     @property
     def reranks(self) -> Reranks: ...
+
+    @property
+    def rewrites(self) -> Rewrites: ...
 
     @property
     def readonly_reason(self) -> str | None: ...
@@ -48,23 +55,28 @@ class Store(Protocol):
 
 
 def answered(store: Store, request: q.Read, timeout_s: float) -> Reply:
-    """The reply to a question, its hits ordered anew where that is wanted. Raises RewoundError;
-    StoreBusy when the views are behind what is acknowledged, or behind `at_least`, for longer than
-    `timeout_s`."""
+    """The reply to a question, put into further words before and its hits ordered anew after,
+    where that is wanted. Raises RewoundError; StoreBusy when the views are behind what is
+    acknowledged, or behind `at_least`, for longer than `timeout_s`."""
     until = time.monotonic() + timeout_s
-    reply = _read(store, store.reranks.widened(request), timeout_s)
+    # Before the snapshot is opened, and after it is closed: a model may take seconds.
+    sought = store.rewrites.sought(request, timeout_s)
+    reply = _read(store, store.reranks.widened(request), until, sought.words)
     if isinstance(request, q.Search) and isinstance(reply, Found):
-        # after the snapshot is closed: a model may take seconds
-        return store.reranks.reordered(request, reply, max(0.0, until - time.monotonic()))
+        left_s = max(0.0, until - time.monotonic())
+        return store.reranks.reordered(request, sought.told_in(reply), left_s)
     return reply
 
 
-def _read(store: Store, request: q.Read, timeout_s: float) -> Reply:
+def _read(store: Store, request: q.Read, until: float, words: str | None) -> Reply:
+    """`words` are sought in place of a search's query."""
     answerer = load().get(type(request))
     if answerer is None:
         raise RewoundError(f"{type(request).__name__} is not answered by anything yet")
-    until = time.monotonic() + timeout_s
-    meant = store.meaning.ahead(request, timeout_s)
+    said = request
+    if words is not None and isinstance(request, q.Search):
+        said = msgspec.structs.replace(request, query=words)
+    meant = store.meaning.ahead(said, max(0.0, until - time.monotonic()))
     while True:
         with store.reading(max(0.0, until - time.monotonic())) as views:
             log, name = views.log, request.container
@@ -72,20 +84,20 @@ def _read(store: Store, request: q.Read, timeout_s: float) -> Reply:
             position = views.position(container) if container is not None else 0
             sequence = views.sequence()
             reached = container is None or position >= (request.at_least or 0)
-            asks = reached and store.meaning.is_wanted(request, views, container, meant)
+            asks = reached and store.meaning.is_wanted(said, views, container, meant)
             if reached and not asks:
                 now_us = store.now_us(log.last_recorded_at())
                 sizes = store.sizes() if isinstance(request, q.Stats) else NO_SIZES
                 asking = Asking(
                     log, views, now_us, name, container, store.readonly_reason, sizes,
-                    meant.query, store.meaning.why_not(request, views, container, meant),
-                    meant.queries,
+                    meant.query, store.meaning.why_not(said, views, container, meant),
+                    meant.queries, words,
                 )  # fmt: skip
                 return answerer(request, asking)
         # The snapshot is closed while we wait: a held one keeps freed pages from reuse, and keeps
         # an erasing from its end.
         if asks:
-            meant = store.meaning.asked(request, until - time.monotonic())
+            meant = store.meaning.asked(said, until - time.monotonic())
         else:
             what = f"the container is at position {position}, not yet at {request.at_least}"
             store.wait_past(sequence, until, what)

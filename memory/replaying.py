@@ -179,7 +179,9 @@ def _questions(name: str, view: ContainerView, as_of: str) -> Iterator[q.Read]:
     for what in whats:
         yield q.List(container=name, as_of=as_of, what=what, limit=_PAGE)
     for words in _words(view):
-        yield q.Search(container=name, as_of=as_of, query=words, limit=10, rerank=False)
+        yield q.Search(
+            container=name, as_of=as_of, query=words, limit=10, rerank=False, rewrite=False
+        )
         yield q.Context(container=name, as_of=as_of, query=words)
 
 

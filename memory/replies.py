@@ -2,7 +2,7 @@
 
 Times are RFC 3339 in UTC with microseconds, or as exact as they were said. No reply holds elapsed
 times or anything else that differs between two askings of the same thing, but for what a reranker
-took and gave.
+or a rewriter took and gave.
 """
 
 from typing import Any, Literal
@@ -45,6 +45,7 @@ from rewound.memory.reply_parts import Standing as Standing
 from rewound.memory.reply_parts import View as View
 from rewound.memory.reranked_replies import Reranked as Reranked
 from rewound.memory.reranked_replies import Reranking as Reranking
+from rewound.memory.reranked_replies import Rewriting as Rewriting
 
 # --- writing
 
@@ -175,6 +176,8 @@ class Found(Reply, frozen=True, kw_only=True):
     """What the explanations of the hits have in common, when they were asked for."""
     reranking: Reranking | None = None
     """What ordered the first hits anew, and what it took."""
+    rewriting: Rewriting | None = None
+    """In which words it was searched, when a model added some, and what it took."""
     notes: tuple[str, ...] = ()
 
 

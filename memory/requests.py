@@ -284,8 +284,9 @@ class Label(Write, frozen=True, kw_only=True, tag=True):
 class Search(Read, frozen=True, kw_only=True, tag=True):
     """With `read_times`, a time in the words of the query (last March, before I moved) narrows
     facts to those that held then, ended ones too. Hits less likely to answer than `threshold` (0
-    to 1) are left out. `rerank` has the first hits ordered anew by the reranker that is set; left
-    out, that is as the setting of this name says."""
+    to 1) are left out. `rerank` has the first hits ordered anew by the reranker that is set,
+    `rewrite` has the query put into further words by the rewriter that is set, and both are sought;
+    left out, that is as the setting of this name says."""
 
     query: str
     limit: int = 10
@@ -296,6 +297,7 @@ class Search(Read, frozen=True, kw_only=True, tag=True):
     explain: bool = False
     """Say of each hit why it stands where it does."""
     rerank: bool | None = None
+    rewrite: bool | None = None
 
 
 class Explain(Read, frozen=True, kw_only=True, tag=True):

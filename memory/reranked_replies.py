@@ -1,4 +1,6 @@
-"""Parts of a search's reply about its rerank stage. `replies.py` has them too, with all others."""
+"""Parts of a search's reply about its stages that a model does. `replies.py` has them too, with all
+others.
+"""
 
 from rewound.memory.reply_parts import Part
 
@@ -19,6 +21,17 @@ class Reranking(Part, frozen=True, kw_only=True):
     reranker: str
     hits: int
     weight: float
+    ms: float
+    calls: int
+    tokens: int
+
+
+class Rewriting(Part, frozen=True, kw_only=True):
+    """What put the question into further words, the `query` that was searched for with them, and
+    what it took: milliseconds, `calls` of a model, and the `tokens` that it counts."""
+
+    rewriter: str
+    query: str
     ms: float
     calls: int
     tokens: int

@@ -24,6 +24,7 @@ from rewound.memory.judging import Judging
 from rewound.memory.models import NO_MODELS, Models
 from rewound.memory.place import Layout
 from rewound.memory.reranking import Reranks
+from rewound.memory.rewriting import Rewrites
 from rewound.memory.workers import Duty, Workers
 from rewound.projections.ranker import Ranker
 from rewound.projections.views import Views
@@ -88,6 +89,7 @@ def _workers(engine: Engine, layout: Layout, models: Models, nodes: Dispatcher) 
     duties: list[Duty] = []
     engine.models = models
     engine.reranks = Reranks.of(models, engine.meaning.embedder, nodes)
+    engine.rewrites = Rewrites.of(models, nodes)
     if models.extractor != "none":
         engine.extractor = models.extractor
         extracting = Extracting(
@@ -108,6 +110,7 @@ def _workers(engine: Engine, layout: Layout, models: Models, nodes: Dispatcher) 
     engine.workers = workers
     nodes.on_return(engine.meaning.nodes_are_back)
     nodes.on_return(engine.reranks.nodes_are_back)
+    nodes.on_return(engine.rewrites.nodes_are_back)
     nodes.on_return(workers.wake)
     return workers
 

@@ -156,6 +156,10 @@ def explaining() -> list[Case]:
     return [
         (("search", "x", "--limit", "3", "--explain"), q.Search(query="x", limit=3, explain=True)),
         (
+            ("search", "x", "--rewrite", "--no-rerank"),
+            q.Search(query="x", rewrite=True, rerank=False),
+        ),
+        (
             (
                 "explain",
                 "x",

@@ -71,6 +71,12 @@ def test_a_search_tells_what_its_reranker_did() -> None:
     assert "the first 20 ordered anew by server/1 toy · 1,234 ms · 1 call · 3,210 tokens" in lines
 
 
+def test_a_search_tells_in_which_words_it_was_sought() -> None:
+    took = r.Rewriting(rewriter="model/1 toy", query="a\ndog pet", ms=812.0, calls=1, tokens=0)
+    lines = shown(msgspec.structs.replace(SAMPLES["Found"], rewriting=took)).splitlines()
+    assert "sought by “a dog pet”, put so by model/1 toy · 812 ms · 1 call" in lines
+
+
 def test_what_no_longer_holds_is_struck() -> None:
     coloured = shown(SAMPLES["Page"], TERMINAL)
     assert "\x1b[2;9mNina works at Harbor Foods." in coloured

@@ -21,7 +21,9 @@ from rewound.memory import requests as q
 from rewound.memory.conditions import Where
 from rewound.memory.foreign_ids import kind_of_id, made_at, uuid_of
 from rewound.memory.link import Link
+from rewound.memory.models import Models
 from rewound.memory.replies import Page, Shown
+from tests.integration.faking import faking
 
 FACT = "fact_01m8mhpgnme00b5bajg62mjkf3"
 
@@ -191,6 +193,26 @@ def test_what_changes_nothing_is_taken(link: Link) -> None:
     path, body = search("figs", rerank=True, rewriteQuery=True, containerTags=["nina"])
     ((status, _),) = posted(link, (path, body))
     assert status == 200
+
+
+def test_the_query_is_rewritten_where_that_is_asked_for(tmp_path: Path) -> None:
+    content = '{"query": "spaniel dog"}'
+    choices = [{"finish_reason": "stop", "message": {"content": content}}]
+    with faking() as server:
+        server.answer = lambda path, asked: (200, {"choices": choices})
+        models = Models(
+            embedder="none", extractor="none", judge="none", rewriter="model", rewrite="always",
+            chat_url=server.url, chat_model="toy",
+        )  # fmt: skip
+        opened = Link(tmp_path / "other", models=models)
+        opened.take_over()
+        try:
+            asked = (search("pet"), search("pet", rewriteQuery=True))
+            _, plain, found = posted(opened, add("Nina has a spaniel."), *asked)
+        finally:
+            opened.close()
+    assert plain[1]["results"] == [] and len(server.asked) == 1
+    assert [each["memory"] for each in found[1]["results"]] == ["Nina has a spaniel."]
 
 
 # --- filters
