@@ -5,7 +5,9 @@
 `docs_claude`: the share of the right sections among what is returned. `chroma_chunking`: the share
 of the characters of the right spans that is returned. Returned is either the first eight passages
 as they are, or a context of a budget of tokens, where long passages are told by the part that
-answers. Tokens are counted at four characters each.
+answers. Tokens are counted at four characters each. `part`: about 105,000 tokens of docs_claude,
+facts and passages reranked, the same without a reranker, and passages alone, with the tokens that
+passages alone need for the same recall.
 """
 
 import re
@@ -16,14 +18,17 @@ from typing import Any
 import click
 import msgspec
 
-from eval.corpora import corpus, lines, questions
+from eval.corpora import Unit, corpus, lines, questions
 from eval.ranked_cases import filled
-from eval.retrieval import settle
+from eval.retrieval import fill, settle
 from rewound.memory import Memory
 from rewound.memory.models import Models
+from rewound.memory.replies import Hit
 
 K = 8
 BUDGETS = (600, 1_000, 1_300, 2_400)
+PART_TOKENS = 105_000
+PASSAGES_MAX = 30
 _BLANKS = re.compile(r"\s+")
 _FRAME = re.compile(r"^- \[[^\]]*\] (?:[^:]{1,200}: )?(.*) \(\w+\)$")
 
@@ -110,6 +115,66 @@ def spans(data: Path, stores: Path) -> None:
         report(title, recalls, spent)
 
 
+def part(data: Path, stores: Path) -> None:
+    """docs_claude, its first sections only: what facts and passages save against passages alone."""
+    kept: list[Unit] = []
+    for unit in corpus(data, "docs_claude"):
+        if tokens([each.text for each in (*kept, unit)]) <= PART_TOKENS:
+            kept.append(unit)
+    names = {unit.id for unit in kept}
+    asked = [q for q in questions(data, "docs_claude") if q.gold and names.issuperset(q.gold)]
+    whole = tokens([unit.text for unit in kept])
+    path = stores / "docs_claude_part"
+    is_new = not path.exists()
+    with Memory(path, models=Models(judge="none", reranker="embedder", rerank_depth=60)) as memory:
+        if is_new:
+            fill(memory, kept, documents=True)
+            settle(memory)
+        memory.workers("pause")
+        ways: dict[str, tuple[list[float], list[float]]] = {}
+        for question in asked:
+            home = memory.container(question.group)
+            for title, sources, texts in _part_ways(home, question.text):
+                recalls, spent = ways.setdefault(title, ([], []))
+                recalls.append(len(set(question.gold) & set(sources)) / len(question.gold))
+                spent.append(tokens(texts))
+    click.echo(f"docs_claude, {len(kept)} sections, {whole:.0f} tokens, {len(asked)} questions")
+    alone = [figures for title, figures in ways.items() if title.startswith("passages alone")]
+    for title, (recalls, spent) in ways.items():
+        report(title, recalls, spent)
+        if not title.startswith("passages alone"):
+            needed = [sum(t) / len(t) for r, t in alone if sum(r) >= sum(recalls)]
+            mean = sum(spent) / len(spent)
+            saved = (
+                f"{min(needed) / mean:.2f} x fewer than" if needed else "more recall than any of"
+            )
+            click.echo(f"    {saved} passages alone; {1 - mean / whole:.1%} fewer than all")
+
+
+def _part_ways(home: Memory, query: str) -> Iterator[tuple[str, list[str | None], list[str]]]:
+    for title, rerank in (("facts and passages reranked", True), ("not reranked", False)):
+        for count in (4, 8, 12):
+            hits = home.search(query, limit=count, rerank=rerank).hits
+            yield f"{title}, first {count} hits", _sources(hits), [hit.text for hit in hits]
+    every = {
+        hit.id: name
+        for hits in [home.search(query, limit=60).hits]
+        for hit, name in zip(hits, _sources(hits), strict=True)
+    }
+    for budget in BUDGETS:
+        packed = home.context(query, budget=budget).lines
+        texts = [line.text for line in packed]
+        yield f"context of at most {budget} tokens", [every.get(line.id) for line in packed], texts
+    passages = home.search(query, limit=PASSAGES_MAX, what=["passage"]).hits
+    for count in range(2, PASSAGES_MAX + 1, 2):
+        some = passages[:count]
+        yield f"passages alone, first {count}", _sources(some), [hit.text for hit in some]
+
+
+def _sources(hits: Sequence[Hit]) -> list[str | None]:
+    return [hit.sources[0].caller_id if hit.sources else None for hit in hits]
+
+
 def covered(text: str, wanted: Sequence[tuple[int, int]], returned: Sequence[str]) -> float:
     """The share of the characters of the spans that stand in what is returned, blanks aside."""
     places = [at for at, char in enumerate(text) if not char.isspace()]
@@ -128,11 +193,11 @@ def covered(text: str, wanted: Sequence[tuple[int, int]], returned: Sequence[str
 @click.command()
 @click.option("--data", type=click.Path(exists=True, path_type=Path), required=True)
 @click.option("--stores", type=click.Path(path_type=Path), required=True, help="Kept between runs.")
-@click.option("--only", default="sections,spans", help="One of the two.")
+@click.option("--only", default="sections,spans,part", help="Of sections, spans and part.")
 def main(data: Path, stores: Path, only: str) -> None:
     """Print recall and tokens of both sets."""
-    for part in only.split(","):
-        {"sections": sections, "spans": spans}[part](data, stores)
+    for name in only.split(","):
+        {"sections": sections, "spans": spans, "part": part}[name](data, stores)
 
 
 if __name__ == "__main__":

@@ -54,8 +54,8 @@ WORDS_LEAST = 650
 DUPLICATE_PRECISION = 0.9
 EXTENDS_PRECISION = 0.95
 EXTENDS_LEAST = 980
-"""What is added on real talk was right less often than in cases: 3 of 17 at a lower margin, 7 of 16 at
-950, however likely it was held to be."""
+"""What is added on real talk was right less often than in cases: 3 of 17 at a lower margin, 7 of 16
+at 950, however likely it was held to be."""
 LONG_PRECISION = 0.95
 
 
