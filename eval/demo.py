@@ -60,7 +60,7 @@ def main() -> None:
 
 def _tell(story: Story) -> None:
     story.tell("Put in this project's documentation and a conversation.")
-    story.run("ingest", "docs", "ARCHITECTURE.md")
+    story.run("ingest", "docs/*.md", "ARCHITECTURE.md")
     story.run("import", str(CHAT.relative_to(ROOT)))
     story.tell("Ask. Every hit says where it comes from.")
     story.run("search", "which tram goes to Alfama", "--limit", "2")

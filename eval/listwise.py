@@ -31,7 +31,7 @@ _SLOW_SHARE = 0.7
 
 FIXED = {
     "all its facts are outdated": -2.0,
-    "recency": 0.05,
+    "recency": 0.02,
     "importance": 0.6,
     "says just what is asked": 1.0,
     "says what is quoted": 8.0,

@@ -16,7 +16,10 @@ STATE_STYLES = {"up": "green", "down": "bold red", "trying": "yellow"}
 
 
 def nodes(sheet: Sheet, reply: NodeList) -> None:
-    _table(sheet, reply.nodes)
+    if reply.nodes:
+        _table(sheet, reply.nodes)
+    else:
+        sheet.line("no model server is set: all is done in this process (REWOUND_NODES names some)")
     waiting = (
         f"{queue.waiting:,} wait in the {lane} lane"
         for lane, queue in reply.queues.items()

@@ -264,10 +264,16 @@ def _values(found: Evidence, old: Reading, new: Reading) -> None:
         found["value_fuller"] = YES * (one < other)
     else:
         found["value_different"] = YES
+        found["value_denied"] = YES * (_takes_back(old) or _takes_back(new))
         found["value_apart"] = YES * (not one & other)
         found["value_class"] = YES * any(
             _co_members(a, b) for a in one - other for b in other - one
         )
+
+
+def _takes_back(reading: Reading) -> bool:
+    """Whether a statement says of its value only that it is none: no longer works at Orbit Labs."""
+    return bool(reading.value) and frozenset(reading.value) <= reading.denied
 
 
 _VAGUE = frozenset("place origin school goal status is:status study".split())

@@ -14,6 +14,9 @@ MAY_END = "may_end"
 MAY_REVIEW = "may_review"
 """Whether there is any ground to ask a person about an ending."""
 
+ELSEWHERE = "elsewhere"
+"""Whether one only denies another value than the other has: both hold."""
+
 
 def settle(found: Evidence) -> None:
     """Whether one may end the other at all: the same single-valued attribute of the same subject,
@@ -23,6 +26,9 @@ def settle(found: Evidence) -> None:
     differ = not found.get("value_equal")
     many = bool(found.get("attribute_same")) and not found.get("single")
     said = bool(found["change_said"] or found["correction_said"])
+    # No longer at Orbit Labs: that tells nothing of the job at Harbor Foods.
+    elsewhere = bool(found.get("value_different") and found.get("value_denied"))
+    found[ELSEWHERE] = YES * elsewhere
     put_right = bool(
         (found["correction"] or (found["correction_said"] and found["minutes_apart"]))
         and (found["day_apart"] or (same and found["overlap"] >= 650))
@@ -31,6 +37,7 @@ def settle(found: Evidence) -> None:
         near
         and found.get("single")
         and found.get("value_different")
+        and not elsewhere
         and not found["old_plan"]
         and (found["subject_known"] or found.get("value_class"))
     )
@@ -73,7 +80,8 @@ def settle(found: Evidence) -> None:
     alike = found["same_verb"] or found.get("attribute_same") or found["things"] >= 350
     earlier = found["new_earlier"] or found["told_past"]
     found["backward"] = YES * bool(near and earlier and alike and differ and not many)
-    found[MAY_REVIEW] = 0 if found["plan"] else max(found[name] for name in _GROUNDS)
+    none = found["plan"] or elsewhere
+    found[MAY_REVIEW] = 0 if none else max(found[name] for name in _GROUNDS)
     found[MAY_END] = YES * (bool(found[MAY_REVIEW]) and _is_sure(found, same, said, put_right))
 
 

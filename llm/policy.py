@@ -18,7 +18,7 @@ import numpy.typing as npt
 from rewound.eventlog.enums import Outcome
 from rewound.llm.evidence import COMPARABLE, RESTATED, SAID_AGAIN
 from rewound.llm.fitting import Floats, fit, losses, probabilities
-from rewound.llm.grounds import MAY_END, MAY_REVIEW
+from rewound.llm.grounds import ELSEWHERE, MAY_END, MAY_REVIEW
 from rewound.llm.judging import Evidence, Opinion
 
 OUTCOMES = (
@@ -148,7 +148,7 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return Ruling(Outcome.DUPLICATE, max(sure[0], self.margins[0]), Outcome.DUPLICATE)
         ending, rest = sure[1] + sure[2], (sure[0], sure[3], sure[4])
         near = bool(found.get(COMPARABLE))
-        asks = near or bool(found.get(MAY_REVIEW))
+        asks = (near or bool(found.get(MAY_REVIEW))) and not found.get(ELSEWHERE)
         if asks and ending > max(rest):
             return self._ended(sure, ending, found)
         leaning = (0, 3, 4)[rest.index(max(rest))]

@@ -218,7 +218,7 @@ def list_jobs(asked: q.Jobs, asking: Asking) -> JobList:
         pending=states.count(JobState.PENDING),
         failed=states.count(JobState.FAILED),
         parked=states.count(JobState.PARKED),
-        unembedded=sum(1 for _ in unembedded(view)),
+        unembedded=sum(1 for _ in unembedded(view, hidden=True)),
         unjudged=_unjudged(view, when.at, hidden, within),
         jobs=tuple(_job(ref, job) for ref, job in found[:limit]),
         moment=when.moment,

@@ -183,7 +183,9 @@ class EmbeddingDuty:
 
     def _next(self, views: ViewReader, count: int) -> tuple[ContainerId, dict[Ref, str]] | None:
         """Of the next container where something waits, up to a count of items, with the text that
-        each is found by."""
+        each is found by. What is forgotten leaves this machine for no server: it waits to be
+        restored."""
+        hidden = not isinstance(self._engine.meaning.embedder, Served)
         waiting = list(views.index.embeddings.containers_waiting())
         later = [each for each in waiting if self._after is not None and each > self._after]
         for container in (*later, *waiting):
@@ -191,7 +193,7 @@ class EmbeddingDuty:
             columns = view.columns()
             items = dict.fromkeys(
                 Ref(Kind(int(columns.kind[ordinal])), columns.item[ordinal].tobytes())
-                for ordinal in islice(unembedded(view), count)
+                for ordinal in islice(unembedded(view, hidden=hidden), count)
             )
             if items:
                 return container, {item: _text_of(views, container, item) for item in items}

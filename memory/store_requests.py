@@ -104,7 +104,7 @@ def work(request: q.Workers, engine: Engine) -> Working:
             counts.update(job.state for _, job in view.jobs())
             if engine.judge is not None:
                 unjudged += sum(1 for fact, _ in view.unjudged() if is_shown(view, fact))
-            without_vector += sum(1 for _ in unembedded(view))
+            without_vector += sum(1 for _ in unembedded(view, hidden=True))
     return Working(
         state="off" if workers is None else workers.state,
         extractor=engine.extractor,

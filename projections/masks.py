@@ -40,13 +40,15 @@ def forgotten(columns: Columns) -> Mask:
     return hidden
 
 
-def unembedded(view: ContainerView) -> Iterator[int]:
-    """Ordinals of entries that wait for a vector, the newest first. What is forgotten is shown to
-    no model: it waits to be restored."""
-    hidden: Mask | None = None
+def unembedded(view: ContainerView, *, hidden: bool) -> Iterator[int]:
+    """Ordinals of entries that wait for a vector, the newest first; those that are forgotten only
+    with `hidden`."""
+    left_out: Mask | None = None
     for ordinal in view.index.embeddings.waiting(view.id):
-        hidden = forgotten(view.columns()) if hidden is None else hidden
-        if not hidden[ordinal]:
+        if left_out is None:
+            columns = view.columns()
+            left_out = np.zeros(columns.n, np.bool_) if hidden else forgotten(columns)
+        if not left_out[ordinal]:
             yield ordinal
 
 

@@ -9,6 +9,7 @@ from rewound.http import words
 from rewound.http.render import RENDERERS, render
 from rewound.http.render_parts import Look
 from rewound.memory import replies as r
+from rewound.memory.replies import NodeList
 from tests.cli import fake
 from tests.cli.fake import SAMPLES, FakeLink, run
 
@@ -325,6 +326,10 @@ def test_a_page_says_how_to_go_on() -> None:
     result = run("list", link=FakeLink())
     assert "2 of 150 in default" in result.stdout
     assert "--cursor abc, or with --all" in result.stdout
+
+
+def test_no_model_server_is_told_in_words() -> None:
+    assert shown(NodeList(nodes=(), queues={}, degraded=())).startswith("no model server is set")
 
 
 def test_words() -> None:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -263,26 +264,32 @@ def test_what_is_masked_meanwhile_is_embedded_as_it_is_then(
     assert fact not in [hit.id for hit in durable.search(PARAPHRASE).hits]
 
 
+class ServedThesaurus(Thesaurus):
+    """One that is asked over the network."""
+
+    def close(self) -> None:
+        pass
+
+
 @pytest.mark.parametrize("kind", ["fact", "message", "document"])
-def test_what_was_forgotten_is_shown_to_no_model_until_it_is_restored(
-    made: Bench, kind: str
+def test_what_was_forgotten_is_sent_to_no_server_until_it_is_restored(
+    tmp_path: Path, kind: str
 ) -> None:
-    shown: list[str] = []
-    model(made).before = shown.extend
-    if kind == "document":
-        given = q.Ingest(documents=(q.NewDocument(text=PUPPY),))
-        item = made.ask(given).items[0].id
-    else:
-        item = made.remember(PUPPY)[0] if kind == "fact" else made.say(PUPPY).items[0].id
-    made.remember(*OTHERS)
-    made.ask(q.Forget(ids=(item,)))
-    made.embed()
-    assert sorted(shown) == sorted(OTHERS) and made.waiting() == (0, 0, 0)
-    made.ask(q.Restore(ids=(item,)))
-    assert made.waiting()[2] > 0
-    made.embed()
-    assert PUPPY in shown and made.waiting() == (0, 0, 0)
-    assert PUPPY in made.found(PARAPHRASE)
+    with closing(Bench(tmp_path, ServedThesaurus(), durable=False)) as made:
+        if kind == "document":
+            given = q.Ingest(documents=(q.NewDocument(text=PUPPY),))
+            item = made.ask(given).items[0].id
+        else:
+            item = made.remember(PUPPY)[0] if kind == "fact" else made.say(PUPPY).items[0].id
+        made.remember(*OTHERS)
+        made.ask(q.Forget(ids=(item,)))
+        made.embed()
+        assert sorted(model(made).asked) == sorted(OTHERS) and made.embed() == 0
+        assert made.waiting()[2] > 0
+        made.ask(q.Restore(ids=(item,)))
+        made.embed()
+        assert PUPPY in model(made).asked and made.waiting() == (0, 0, 0)
+        assert PUPPY in made.found(PARAPHRASE)
 
 
 def test_what_is_undone_meanwhile_is_not_found(made: Bench) -> None:
