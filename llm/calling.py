@@ -162,7 +162,7 @@ class Server:
             ) as response:
                 body = self._bounded(response, until)
         except httpx.TimeoutException:
-            what = f"did not answer within {allowed_s:.3g} s"
+            what = f"did not answer within {_shown(allowed_s)} s"
             raise self.failure(what, Why.UNREACHABLE) from None
         except (httpx.HTTPError, httpx.InvalidURL, RuntimeError, OSError) as error:
             # RuntimeError is what a client says that was closed in between.
@@ -244,3 +244,8 @@ def says_too_long(error: Any) -> bool:
 def bearer(key: str | None) -> dict[str, str]:
     """The header that most servers read a key from."""
     return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def _shown(seconds: float) -> str:
+    """A time as people say it: what is left of half a second is half a second."""
+    return f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.2g}"

@@ -20,7 +20,7 @@ from rewound.memory.models import Models
 from tests.llama.serving import CONTEXT, SLOTS, LlamaServer, serving
 
 # One thread computes, and the first test may have to write the model's copy.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(400)]
 
 COLOUR = {
     "type": "object",

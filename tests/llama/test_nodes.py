@@ -10,7 +10,7 @@ from rewound.memory import Memory
 from rewound.memory.models import Models
 from tests.llama.serving import LlamaServer
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(400)]
 
 
 def test_a_word_goes_in_and_a_vector_a_score_and_an_object_come_out(

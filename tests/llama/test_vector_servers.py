@@ -15,7 +15,7 @@ from tests.llama.conftest import PHYSICAL_BATCH
 from tests.llama.serving import LlamaServer, serving
 
 # One thread computes, and the first test may have to write the model's copy.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(400)]
 
 DIMENSIONS = 576
 LONG = "The harbour was calm and the boats lay still. " * (PHYSICAL_BATCH // 6)
