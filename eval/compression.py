@@ -11,14 +11,13 @@ passages alone need for the same recall.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
 
-from eval.corpora import Unit, corpus, lines, questions
+from eval.corpora import Question, Unit, corpus, lines, questions
 from eval.ranked_cases import filled
 from eval.retrieval import fill, settle
 from rewound.memory import Memory
@@ -49,25 +48,36 @@ def report(title: str, recalls: list[float], spent: list[float]) -> None:
     click.echo(f"{title:<46}{sum(recalls) / count:8.3f}{sum(spent) / count:10.0f} tokens")
 
 
+Way = tuple[str, list[str | None], list[str]]
+"""What it is called, the sources of what is returned, and its texts."""
+
+
+def _gathered(
+    memory: Memory, asked: Sequence[Question], ways_of: Callable[[Memory, str], Iterator[Way]]
+) -> dict[str, tuple[list[float], list[float]]]:
+    """For each way to return something, recall and tokens of each question."""
+    memory.workers("pause")
+    ways: dict[str, tuple[list[float], list[float]]] = {}
+    for question in asked:
+        for title, sources, texts in ways_of(memory.container(question.group), question.text):
+            recalls, spent = ways.setdefault(title, ([], []))
+            recalls.append(len(set(question.gold) & set(sources)) / len(question.gold))
+            spent.append(tokens(texts))
+    return ways
+
+
 def sections(data: Path, stores: Path) -> None:
     """docs_claude: recall of sections."""
     asked = [q for q in questions(data, "docs_claude") if q.gold]
     whole = tokens([unit.text for unit in corpus(data, "docs_claude")])
     with Memory(filled(data, "docs_claude", stores), models=Models(judge="none")) as memory:
-        memory.workers("pause")
-        ways: dict[str, tuple[list[float], list[float]]] = {}
-        for question in asked:
-            home = memory.container(question.group)
-            for title, names, texts in _ways(home, question.text):
-                recalls, spent = ways.setdefault(title, ([], []))
-                recalls.append(len(set(question.gold) & set(names)) / len(question.gold))
-                spent.append(tokens(texts))
+        ways = _gathered(memory, asked, _ways)
     click.echo(f"docs_claude, {len(asked)} questions, {whole:.0f} tokens in all")
     for title, (recalls, spent) in ways.items():
         report(title, recalls, spent)
 
 
-def _ways(home: Any, query: str) -> Iterator[tuple[str, list[str | None], list[str]]]:
+def _ways(home: Memory, query: str) -> Iterator[Way]:
     """Names of the sources and texts of what is returned, for each way to return it."""
     every = home.search(query, limit=60).hits
     source = {hit.id: hit.sources[0].caller_id if hit.sources else None for hit in every}
@@ -130,14 +140,7 @@ def part(data: Path, stores: Path) -> None:
         if is_new:
             fill(memory, kept, documents=True)
             settle(memory)
-        memory.workers("pause")
-        ways: dict[str, tuple[list[float], list[float]]] = {}
-        for question in asked:
-            home = memory.container(question.group)
-            for title, sources, texts in _part_ways(home, question.text):
-                recalls, spent = ways.setdefault(title, ([], []))
-                recalls.append(len(set(question.gold) & set(sources)) / len(question.gold))
-                spent.append(tokens(texts))
+        ways = _gathered(memory, asked, _part_ways)
     click.echo(f"docs_claude, {len(kept)} sections, {whole:.0f} tokens, {len(asked)} questions")
     alone = [figures for title, figures in ways.items() if title.startswith("passages alone")]
     for title, (recalls, spent) in ways.items():
@@ -151,7 +154,7 @@ def part(data: Path, stores: Path) -> None:
             click.echo(f"    {saved} passages alone; {1 - mean / whole:.1%} fewer than all")
 
 
-def _part_ways(home: Memory, query: str) -> Iterator[tuple[str, list[str | None], list[str]]]:
+def _part_ways(home: Memory, query: str) -> Iterator[Way]:
     for title, rerank in (("facts and passages reranked", True), ("not reranked", False)):
         for count in (4, 8, 12):
             hits = home.search(query, limit=count, rerank=rerank).hits

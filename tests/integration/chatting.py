@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tests.integration.listening import listening
+
 MODES: dict[str, Callable[[str], tuple[str | None, str, str]]] = {
     "ok": lambda good: (good, "", "stop"),
     "fence": lambda good: (f"```json\n{good}\n```", "", "stop"),
@@ -125,16 +127,8 @@ def chatting() -> Iterator[ChatServer]:
     """A running server on a free port."""
     chat = ChatServer()
     handler = type("Handler", (_Handler,), {"chat": chat})
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
-    server.block_on_close = False
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    chat.url = f"http://127.0.0.1:{server.server_port}"
-    try:
-        yield chat
-    finally:
-        chat.go_on.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with listening(handler) as chat.url:
+        try:
+            yield chat
+        finally:
+            chat.go_on.set()

@@ -3,9 +3,10 @@
 import contextlib
 import http.server
 import json
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from tests.integration.listening import listening
 
 Answer = tuple[int, Any]
 """Status, and a body: JSON, or a text that is sent as it is."""
@@ -58,15 +59,5 @@ def faking() -> Iterator[FakeServer]:
     """A running server on a free port."""
     fake = FakeServer()
     handler = type("Handler", (_Handler,), {"fake": fake})
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
-    server.block_on_close = False
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    fake.url = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with listening(handler) as fake.url:
         yield fake
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

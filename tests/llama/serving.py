@@ -2,9 +2,12 @@
 
 import json
 import os
+import platform
 import signal
 import socket
 import subprocess
+import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -107,24 +110,26 @@ def serving(log: Path, *flags: str) -> Iterator[LlamaServer]:
 
 @cache
 def model_that_runs() -> Path:
-    """The model in a form that this machine can run; skips where there is none."""
-    try:
-        model = packaged()
-        _binary()
-    except Missing as missing:
-        pytest.skip(f"no real model server: {missing}")
+    """The model in a form that this machine can run; skips where the server's package is not made
+    for the machine, or its code not for the processor. Anything else that is amiss is a failure."""
+    if not sys.platform.startswith("linux") or platform.machine() != "x86_64":
+        pytest.skip("the package of the real model server is for Linux on x86_64 alone")
+    model = packaged()
+    _binary()
     trouble = _trouble(model)
     if trouble is not None and trouble.status == -signal.SIGILL:
         model = plain_copy(model)
         trouble = _trouble(model)
+    if trouble is not None and trouble.status == -signal.SIGILL:
+        pytest.skip(f"the real model server is not for this processor: {trouble}")
     if trouble is not None:
-        pytest.skip(f"no real model server: {trouble}")
+        raise trouble
     return model
 
 
 def _trouble(model: Path) -> Ended | None:
     """Why a model does not get as far as its first token, which it tries before it listens."""
-    log = Path(f"/tmp/rewound-llama-{os.getpid()}.log")
+    log = Path(tempfile.gettempdir()) / f"rewound-llama-{os.getpid()}.log"
     server = LlamaServer(model, log)
     try:
         server.start()
