@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from rewound.http.asking import Desk
-from rewound.http.metrics import pending_of
 from rewound.memory import RewoundError
 from rewound.memory import requests as q
 from rewound.memory.replies import Figures, Found, NodeList, Working
@@ -76,7 +75,7 @@ class Prober:
             return Probe(now, None, code=error.code)
 
     def _figures(self) -> Figures:
-        reply = self._desk.link.call(q.Stats(store=True))
+        reply = self._desk.link.call(q.Stats(store=True, brief=True))
         assert isinstance(reply, Figures), "Stats is answered with Figures"
         return reply
 
@@ -148,7 +147,7 @@ def health_of(probe: Probe, desk: Desk, *, told: bool) -> Health:
             "workers": workers,
             "nodes": None if nodes is None else nodes.nodes,
             "degraded": () if nodes is None else nodes.degraded,
-            "pending": None if figures is None else pending_of(figures),
+            "pending": None if figures is None else figures.pending,
             "queues": {"reads": desk.reads, "writes": desk.writes},
         },
     )

@@ -135,13 +135,8 @@ def _timed(each: _Each) -> Iterator[str]:
             yield f"{name}_count{labels} {total}"
 
 
-def pending_of(figures: Figures) -> int:
-    """Sources whose facts are still to be derived, in all containers."""
-    return sum(info.counts.get("pending", 0) for info in figures.info)
-
-
 def _stored(figures: Figures) -> Iterator[str]:
-    yield from _gauge("rewound_jobs_pending", "Sources not derived from yet.", pending_of(figures))
+    yield from _gauge("rewound_jobs_pending", "Sources not derived from yet.", figures.pending)
     yield from _gauge("rewound_containers", "Containers.", figures.containers)
     yield from _gauge("rewound_events", "Events in the log.", figures.events)
     yield from _family("rewound_store_bytes", "gauge", "Size on disk.")

@@ -101,6 +101,8 @@ def figures(sheet: Sheet, reply: Figures) -> None:
             ("compaction", reply.compaction if reply.compaction != "none" else None),
         ]
     )
+    for note in reply.notes:
+        sheet.dim(note)
     if reply.read_only:
         sheet.line(f"read only: {words.one_line(reply.read_only)}", "bold red")
 

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from rewound.eventlog.enums import Why
+from rewound.llm.failing import ServerFailed
 
 CONNECT_S = 10.0
 REPLY_BYTES_MAX = 1024 * 1024
@@ -28,24 +29,6 @@ EVIDENCE_CHARS_MAX = 8_000
 
 _AWAY = frozenset({408, 425, 429, 502, 503, 504, 529})
 """Statuses of a server that may answer later: busy, loading, or behind a proxy that lost it."""
-
-
-class ServerFailed(Exception):
-    """A model server gave no usable answer; the message says why and holds no text of a memory.
-
-    `smaller_may_help`: the same with less text may succeed. `too_long`: the server said so. `reply`
-    is what it answered, where that could not be used.
-    """
-
-    reply: str | None = None
-
-    def __init__(
-        self, message: str, why: Why, *, smaller_may_help: bool = False, too_long: bool = False
-    ) -> None:
-        super().__init__(message)
-        self.why = why
-        self.smaller_may_help = smaller_may_help or too_long
-        self.too_long = too_long
 
 
 class Refused(Exception):

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rewound.eventlog.enums import Why
-from rewound.llm.calling import Refused, Server, ServerFailed, bearer, lasting, says_too_long
+from rewound.llm.calling import Refused, Server, bearer, lasting, says_too_long
 from rewound.llm.embedding import EmbeddingAway, EmbeddingFailed, Vectors, checked
+from rewound.llm.failing import ServerFailed
 
 BATCH_TEXTS = 32
 BATCH_CHARS = 16_000

@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from rewound.eventlog.enums import Why
-from rewound.llm.calling import ServerFailed, says_too_long
+from rewound.llm.calling import says_too_long
+from rewound.llm.failing import ServerFailed
 
 Schema = Mapping[str, Any]
 """A JSON schema. Known are type, properties, required, items and enum; the rest is for servers."""

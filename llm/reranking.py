@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from rewound.llm.calling import ServerFailed
+from rewound.llm.failing import ServerFailed
 
 TIMEOUT_S = 5.0
 """A search waits for its reranker for so long at most."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
-from rewound.llm.calling import ServerFailed
+from rewound.llm.failing import ServerFailed
 
 TIMEOUT_S = 5.0
 """A search waits for its rewriter for so long at most."""

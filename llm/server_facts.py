@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from rewound.llm.calling import Server, ServerFailed
+from rewound.llm.calling import Server
+from rewound.llm.failing import ServerFailed
 
 Kind = Literal["llama.cpp", "vllm", "ollama", "other"]
 

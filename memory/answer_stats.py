@@ -5,10 +5,16 @@ is today's. The figures of one container say nothing of the others, so sizes on 
 whole store's, are only told for the store.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from rewound.eventlog.errors import InvalidInput, NotFound
-from rewound.eventlog.ids import STORE, ContainerId, Kind, Ref, show
+from rewound.eventlog.ids import STORE, Kind, Ref, show
 from rewound.eventlog.instants import end_of, parse_instant, show_us
 from rewound.memory import cursors
 from rewound.memory import requests as q
@@ -25,6 +31,17 @@ from rewound.projections.masks import unembedded
 from rewound.projections.reader import ContainerView
 from rewound.projections.selection import Criteria
 from rewound.projections.selection import select as selected
+
+if TYPE_CHECKING:
+    from rewound.projections.views import ViewReader
+
+SHOWN_MAX = 100
+"""Containers of which the figures of a store tell what each holds."""
+
+COUNTED_MAX = 10_000
+"""Waiting sources that are counted one by one."""
+
+_Standing = tuple[ContainerView, Point]
 
 # --- figures
 
@@ -45,31 +62,52 @@ def figures(asked: q.Stats, asking: Asking) -> Figures:
         view_bytes=0,
         views=dict(VERSIONS),
         read_only=asking.read_only,
+        pending=0 if info is None else info.counts["pending"],
     )
 
 
 def _store_figures(asked: q.Stats, asking: Asking) -> Figures:
+    views = asking.views
     at_us = _store_moment(asked.as_of)
-    infos: list[ContainerInfo] = []
-    events = 0
-    for container in _containers(asking):
-        view = asking.views.container(container)
-        known = _known(view, at_us, asking.now_us)
-        events += _events(view, asked.scope, known.position)
-        info = _info(view, asked.scope, known.position, known.now_us)
-        if info is not None:
-            infos.append(info)
+    shown = 1 if asked.brief else SHOWN_MAX
+    standing: Iterable[_Standing]
+    if at_us is None and asked.scope == q.Scope():
+        # Nothing that grows with the number of containers: health asks this every few seconds.
+        containers = views.containers()
+        events = views.sequence() - views.position(STORE)
+        standing = _present(asking)
+    else:
+        every = list(_at(at_us, asking))
+        containers = len(every)
+        events = sum(_events(view, asked.scope, known.position) for view, known in every)
+        standing = every
+    infos = [
+        _info(view, asked.scope, known.position, known.now_us)
+        for view, known in islice(standing, shown)
+    ]
+    left = containers - len(infos)
+    note = f"{left} more containers are not shown: `rewound containers` tells of each"
     return Figures(
         container=None,
-        containers=len(infos),
-        info=tuple(infos),
+        containers=containers,
+        info=tuple(info for info in infos if info is not None),
         events=events,
         log_bytes=asking.sizes.log_bytes,
         view_bytes=asking.sizes.view_bytes,
         views=dict(VERSIONS),
         read_only=asking.read_only,
         compaction=asking.sizes.compaction,
+        pending=_pending(views),
+        notes=(note,) if left and not asked.brief else (),
     )
+
+
+def _pending(views: ViewReader) -> int:
+    """Forgotten sources are left out, unless so many wait that it would take long to tell."""
+    count = views.waiting_count("jobs")
+    if count > COUNTED_MAX:
+        return count
+    return sum(1 for each in views.waiting("jobs") for _ in views.container(each).jobs())
 
 
 def _events(view: ContainerView, scope: q.Scope, at: int) -> int:
@@ -142,14 +180,14 @@ def list_containers(asked: q.Containers, asking: Asking) -> ContainerList:
     secret = _secret(asking)
     cursor = cursors.read(asked, secret)
     at_us = _store_moment(asked.as_of)
-    standing: list[tuple[ContainerView, Point]] = []
-    for container in _containers(asking):
-        view = asking.views.container(container)
-        known = _known(view, at_us, asking.now_us)
-        if _standing(view, known.position) is not None:
-            standing.append((view, known))
     after = cursor.after if cursor else b""
-    later = [(view, known) for view, known in standing if view.id > after]
+    if at_us is None:
+        total = asking.views.containers()
+        later = list(islice(_present(asking, after), limit + 1))
+    else:
+        standing = list(_at(at_us, asking))
+        total = len(standing)
+        later = [(view, known) for view, known in standing if view.id > after]
     page = later[:limit]
     infos = (_info(view, asked.scope, known.position, known.now_us) for view, known in page)
     more = len(later) > limit
@@ -159,7 +197,7 @@ def list_containers(asked: q.Containers, asking: Asking) -> ContainerList:
         following = cursors.write(last, asked, secret)
     return ContainerList(
         containers=tuple(info for info in infos if info is not None),
-        total=len(standing),
+        total=total,
         has_more=more,
         cursor=following,
     )
@@ -173,8 +211,20 @@ def _secret(asking: Asking) -> bytes:
         return bytes(32)
 
 
-def _containers(asking: Asking) -> list[ContainerId]:
-    return [container for container in sorted(asking.views.positions()) if container != STORE]
+def _present(asking: Asking, after: bytes = b"") -> Iterator[_Standing]:
+    """The containers of the present, by id, as they are wanted."""
+    for container in asking.views.containers_after(after):
+        view = asking.views.container(container)
+        yield view, _known(view, None, asking.now_us)
+
+
+def _at(at_us: int | None, asking: Asking) -> Iterator[_Standing]:
+    """The containers that there were at a time, by id: each has to be looked at."""
+    for container in asking.views.containers_after():
+        view = asking.views.container(container)
+        known = _known(view, at_us, asking.now_us)
+        if _standing(view, known.position) is not None:
+            yield view, known
 
 
 def _store_moment(as_of: str | None) -> int | None:

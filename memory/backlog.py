@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from rewound.eventlog import events as e
-from rewound.eventlog.ids import STORE, ContainerId, Kind, Ref
+from rewound.eventlog.ids import ContainerId, Kind, Ref
 from rewound.eventlog.log import Recorded
 from rewound.projections.jobs import JobState
 
@@ -76,9 +76,8 @@ class Backlog:
         goes."""
         with self._guard:
             if not self._opened:
-                for container in views.positions():
-                    if container != STORE:
-                        self._unseen.setdefault(container, 0)
+                for container in views.waiting("jobs"):
+                    self._unseen.setdefault(container, 0)
                 self._opened = True
             room = (key for key in self._unseen if self._size(key) <= QUEUE_MAX // 2)
             held = (key for key in room if self._unseen[key] <= views.position(key))

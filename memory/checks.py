@@ -284,7 +284,7 @@ REQUESTS: dict[type[q.Request], Checks] = {
     },
     q.Jobs: {**_READ, "limit": _LIMIT},
     q.Containers: {**_READ, "limit": _LIMIT, "cursor": _CURSOR},
-    q.Stats: {**_READ, "store": f.flag},
+    q.Stats: {**_READ, "store": f.flag, "brief": f.flag},
     q.Verify: {**_REQUEST, "expect": f.optional(f.words(200))},
     q.Reembed: _REQUEST,
     q.Rebuild: {**_REQUEST, "views": f.each(f.words(100), 100)},

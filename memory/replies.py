@@ -342,7 +342,8 @@ class ContainerList(Reply, frozen=True, kw_only=True):
 
 
 class Figures(Reply, frozen=True, kw_only=True):
-    """`views` maps a view's name to its version; sizes in bytes."""
+    """`views` maps a view's name to its version; sizes in bytes. `info` tells of the container, or
+    of a store's hundred oldest; notes say when there are more."""
 
     container: str | None
     containers: int
@@ -354,6 +355,9 @@ class Figures(Reply, frozen=True, kw_only=True):
     read_only: str | None = None
     """Why the store takes no writes, when it does not."""
     compaction: str = "none"
+    pending: int = 0
+    """Sources whose facts are still to be derived."""
+    notes: tuple[str, ...] = ()
 
 
 class Finding(Part, frozen=True, kw_only=True):

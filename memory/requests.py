@@ -441,9 +441,11 @@ class Containers(Read, frozen=True, kw_only=True, tag=True):
 
 
 class Stats(Read, frozen=True, kw_only=True, tag=True):
-    """Figures of one container, or of the whole store with `store`."""
+    """Figures of one container, or of the whole store with `store`; `brief` then leaves out what
+    each container holds, but for the oldest: it costs the same however many there are."""
 
     store: bool = False
+    brief: bool = False
 
 
 # --- store matters

@@ -1,8 +1,10 @@
 """Requests about the store as a whole. They run in the caller's thread and can take long."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewound.eventlog.errors import Conflict, InvalidInput, ReadOnly, StoreBusy
 from rewound.eventlog.ids import Kind, show
@@ -20,8 +22,13 @@ from rewound.memory.replaying import replay_store
 from rewound.memory.replies import Accepted, Finding, Rebuilt, Reply, Sealed, Verified, Working
 from rewound.projections.catalog import VERSIONS, WORDS
 from rewound.projections.jobs import JobState
-from rewound.projections.masks import unembedded
 from rewound.projections.rebuild import rebuild as rebuild_views
+
+if TYPE_CHECKING:
+    from rewound.projections.views import ViewReader
+
+COUNTED_MAX = 10_000
+"""Waiting facts that are counted one by one."""
 
 _FINDINGS_MAX = 200
 
@@ -97,14 +104,11 @@ def work(request: q.Workers, engine: Engine) -> Working:
     if workers is not None and not workers.off and engine.extractor is None:
         notes.append(NO_EXTRACTOR)
     counts: Counter[JobState] = Counter()
-    without_vector = unjudged = 0
     with engine.reading() as views:
-        for container in views.positions():
-            view = views.container(container)
-            counts.update(job.state for _, job in view.jobs())
-            if engine.judge is not None:
-                unjudged += sum(1 for fact, _ in view.unjudged() if is_shown(view, fact))
-            without_vector += sum(1 for _ in unembedded(view, hidden=True))
+        for container in views.waiting("jobs"):
+            counts.update(job.state for _, job in views.container(container).jobs())
+        unjudged = 0 if engine.judge is None else _unjudged(views)
+        without_vector = views.index.embeddings.waiting_count()
     return Working(
         state="off" if workers is None else workers.state,
         extractor=engine.extractor,
@@ -117,6 +121,16 @@ def work(request: q.Workers, engine: Engine) -> Working:
         unjudged=unjudged,
         notes=tuple(notes),
     )
+
+
+def _unjudged(views: ViewReader) -> int:
+    """Facts that wait to be compared. Those that are forgotten wait too, but for their restoring:
+    they are left out unless there are so many that it would take long to tell."""
+    count = views.waiting_count("unjudged")
+    if count > COUNTED_MAX:
+        return count
+    each = (views.container(container) for container in views.waiting("unjudged"))
+    return sum(is_shown(view, fact) for view in each for fact, _ in view.unjudged())
 
 
 def reembed(request: q.Reembed, engine: Engine) -> Rebuilt:

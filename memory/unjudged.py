@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from rewound.eventlog import events as e
-from rewound.eventlog.ids import STORE, ContainerId, FactId, Kind
+from rewound.eventlog.ids import ContainerId, FactId, Kind
 from rewound.eventlog.log import Recorded
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 LOOKED_MAX = 20_000
 """Facts taken into the queue by one look; the rest when these are done."""
 
-RECENT = 64
-"""Events looked through after opening for what came back."""
+RECENT = 1_000
+"""The last events of the store, looked through after opening for what came back."""
 
 _LOOK_AGAIN = (e.Undone, e.Restored)
 _STATING = (e.FactRemembered, e.FactExtracted, e.FactEdited)
@@ -100,14 +100,17 @@ class Unjudged:
                     self._unseen.setdefault(container, 0)
 
     def _open(self, views: ViewReader) -> None:
-        """All containers, and what came back in each lately: nobody may have looked at that."""
-        for container, position in views.positions().items():
-            if container != STORE:
-                self._unseen.setdefault(container, 0)
-                recent = views.log.events(container, max(0, position - RECENT), position)
-                found = [(r.position, 0) for r in recent if isinstance(r.event, _LOOK_AGAIN)]
-                if found:
-                    self._returns.setdefault(container, [])[:0] = found
+        """Containers in which something waits, and what came back lately: nobody may have looked
+        at that."""
+        for container in views.waiting("unjudged"):
+            self._unseen.setdefault(container, 0)
+        back: dict[ContainerId, list[tuple[int, int]]] = {}
+        for _, recent in views.log.all_events(max(0, views.sequence() - RECENT)):
+            if isinstance(recent.event, _LOOK_AGAIN):
+                back.setdefault(recent.container, []).append((recent.position, 0))
+        for container, found in back.items():
+            later = self._returns.get(container, [])
+            self._returns[container] = [*(each for each in found if each not in later), *later]
         self._opened = True
 
     def look_on(self, container: ContainerId, position: int, done: int) -> None:

@@ -25,7 +25,7 @@ VERSIONS = {view.name: view.version for view in VIEWS} | {WORDS: 8, UNDOS: 1}
 PARTS = {
     WORDS: ("postings", "columns", "contents", "vectors", "codes", "unembedded"),
     UNDOS: ("undos", "positions"),
-}
+} | {view.name: (view.name, f"{view.name}_waiting") for view in VIEWS if view.waits}
 """Views that are made of several databases (the rest have one of their own name)."""
 
 _TOGETHER = frozenset({"documents", "messages", "passages", "facts", WORDS, "hidden", "masks"})

@@ -135,6 +135,11 @@ class Embeddings:
         key = container + _ORDINAL.pack(ordinal)
         return self._txn.get(key, db=self._unembedded) is not None
 
+    def waiting_count(self) -> int:
+        """How many entries wait in all containers; told without reading them."""
+        count: int = self._txn.stat(self._unembedded)["entries"]
+        return count
+
     def containers_waiting(self) -> Iterator[ContainerId]:
         """Containers in which something waits."""
         with self._txn.cursor(self._unembedded) as cursor:

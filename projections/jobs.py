@@ -97,7 +97,7 @@ def _source(event: e.ExtractionFinished | e.ExtractionFailed) -> list[bytes]:
 
 JOBS = v.View(
     name="jobs",
-    version=1,
+    version=2,
     state=JobRow,
     handles={
         e.DocumentIngested: _document,
@@ -123,4 +123,5 @@ JOBS = v.View(
     ),
     births=frozenset({e.DocumentIngested, e.MessageRecorded}),
     fold=fold_job,
+    waits=True,
 )

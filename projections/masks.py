@@ -45,10 +45,9 @@ def unembedded(view: ContainerView, *, hidden: bool) -> Iterator[int]:
     with `hidden`."""
     left_out: Mask | None = None
     for ordinal in view.index.embeddings.waiting(view.id):
-        if left_out is None:
-            columns = view.columns()
-            left_out = np.zeros(columns.n, np.bool_) if hidden else forgotten(columns)
-        if not left_out[ordinal]:
+        if left_out is None and not hidden:
+            left_out = forgotten(view.columns())
+        if left_out is None or not left_out[ordinal]:
             yield ordinal
 
 

@@ -10,7 +10,7 @@ import lmdb
 
 from rewound.eventlog import events as e
 from rewound.eventlog.bodies import Body, Place, read_text, read_value
-from rewound.eventlog.ids import ContainerId, EventId, FactId, Kind, Ref
+from rewound.eventlog.ids import STORE, ContainerId, EventId, FactId, Kind, Ref
 from rewound.eventlog.log import Reader, Recorded
 from rewound.projections import tags as tagging
 from rewound.projections.columns import Columns
@@ -80,6 +80,29 @@ class Snapshot:
         """The last position folded of every container that has one."""
         with self.txn.cursor(self._positions) as cursor:
             return {ContainerId(bytes(key)): int.from_bytes(value, "big") for key, value in cursor}
+
+    def containers(self) -> int:
+        """How many containers there are; told without reading them."""
+        count: int = self.txn.stat(self._positions)["entries"]
+        return count - (self.txn.get(STORE, db=self._positions) is not None)
+
+    def containers_after(self, after: bytes = b"") -> Iterator[ContainerId]:
+        """Containers with an id greater than `after`, by id, which is by age."""
+        with self.txn.cursor(self._positions) as cursor:
+            going = cursor.set_range(after + b"\0")
+            while going:
+                key = ContainerId(bytes(cursor.key()))
+                if key != STORE:
+                    yield key
+                going = cursor.next()
+
+    def waiting(self, view: str) -> Iterator[ContainerId]:
+        """Containers in which something waits, of a view that `waits`."""
+        return map(ContainerId, self.tables[view].containers_waiting(self.txn))
+
+    def waiting_count(self, view: str) -> int:
+        """How many rows of such a view are present in all containers; told without reading them."""
+        return self.tables[view].waiting_count(self.txn)
 
     def container(self, container: ContainerId) -> "ContainerView":
         return ContainerView(self, container, self._undos)
@@ -183,7 +206,7 @@ class ContainerView:
         return None if row is None else row.state
 
     def all_jobs(self, at: int | None = None) -> Iterator[tuple[Ref, JobRow]]:
-        for row in self._table("jobs").scan(self._txn, self.id, at):
+        for row in self._waiting("jobs", at):
             yield Ref(Kind(row.key[0]), row.id), row.state
 
     def jobs(self, at: int | None = None) -> Iterator[tuple[Ref, JobRow]]:
@@ -236,8 +259,15 @@ class ContainerView:
     def unjudged(self, at: int | None = None) -> Iterator[tuple[FactId, int]]:
         """Facts not yet compared with those before them, hidden ones too, and the position where
         each is stated."""
-        for row in self._table("unjudged").scan(self._txn, self.id, at):
+        for row in self._waiting("unjudged", at):
             yield FactId(row.id), row.state.at
+
+    def _waiting(self, view: str, at: int | None) -> Iterator[Row[Any]]:
+        """By id. Of the present only what waits is read; of the past, all that ever did."""
+        table = self._table(view)
+        if at is not None and at < self.position:
+            return table.scan(self._txn, self.id, at)
+        return table.waiting(self._txn, self.id)
 
     def is_unjudged(self, fact: bytes, at: int | None = None) -> bool:
         key = Ref(Kind.FACT, fact).key()

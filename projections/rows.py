@@ -5,6 +5,9 @@ position, OPEN while it is the present one), ordinal and group (4 + 4: the row's
 index, and the first ordinal its item ever had), then the state in msgpack.
 
 A row is visible at position p when opened <= p < closed.
+
+Of a view whose rows are what is still to be done, the present ones are listed apart: container (16)
+and row key, with the opened (8) of the version.
 """
 
 import struct
@@ -48,11 +51,12 @@ def _decoder(state: type[msgspec.Struct]) -> Callable[[bytes | memoryview], Any]
 
 
 class Table(Generic[S]):
-    """The rows of one view, in one named database."""
+    """The rows of one view, in one named database; `waiting_db` for a view that `waits`."""
 
-    def __init__(self, view: View, db: Any) -> None:
+    def __init__(self, view: View, db: Any, waiting_db: Any = None) -> None:
         self.view = view
         self._db = db
+        self._waiting = waiting_db
         self._decode = _decoder(view.state)
 
     def _row(self, raw_key: bytes, value: bytes | memoryview) -> Row[S]:
@@ -125,6 +129,33 @@ class Table(Generic[S]):
                     yield self._row(raw, value)
                 going = cursor.next()
 
+    def waiting(self, txn: lmdb.Transaction, container: bytes) -> Iterator[Row[S]]:
+        """Present rows of a view that `waits`: as fast as they are few, however many there were."""
+        assert self._waiting is not None, f"rows of {self.view.name} are not listed apart"
+        with txn.cursor(self._waiting) as cursor:
+            going = cursor.set_range(container)
+            while going and cursor.key()[:16] == container:
+                key = bytes(cursor.key()) + bytes(cursor.value())
+                value = txn.get(key, db=self._db)
+                assert value is not None, "what is listed as present is in the table"
+                yield self._row(key, value)
+                going = cursor.next()
+
+    def waiting_count(self, txn: lmdb.Transaction) -> int:
+        """How many of them are present in all containers; told without reading them."""
+        count: int = txn.stat(self._waiting)["entries"]
+        return count
+
+    def containers_waiting(self, txn: lmdb.Transaction) -> Iterator[bytes]:
+        """Containers in which a row of such a view is present."""
+        assert self._waiting is not None, f"rows of {self.view.name} are not listed apart"
+        with txn.cursor(self._waiting) as cursor:
+            going = cursor.first()
+            while going:
+                container = bytes(cursor.key()[:16])
+                yield container
+                going = cursor.set_range(container + b"\xff" * 18)
+
     def states(self, txn: lmdb.Transaction, container: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Row key and encoded state of every open row, for comparing two tables."""
         with txn.cursor(self._db) as cursor:
@@ -150,6 +181,11 @@ class Table(Generic[S]):
         value = _HEADER.pack(row.closed, row.ordinal, row.group) + _encode(row.state)
         key = container + row.key + row.opened.to_bytes(8, "big")
         txn.put(key, value, db=self._db)
+        if self._waiting is not None:
+            if row.closed == OPEN:
+                txn.put(key[:-8], key[-8:], db=self._waiting)
+            else:
+                txn.delete(key[:-8], db=self._waiting)
 
     def drop(self, txn: lmdb.Transaction, container: bytes, row: Row[S]) -> None:
         """Remove a version (one that was opened and changed at the same position)."""

@@ -160,7 +160,7 @@ REVIEWS = v.View(
 
 UNJUDGED = v.View(
     name="unjudged",
-    version=1,
+    version=2,
     state=UnjudgedRow,
     handles={
         e.FactRemembered: _fact,
@@ -172,6 +172,7 @@ UNJUDGED = v.View(
     ignores=(_OTHERS - v.AGAIN) | v.POLICY | {e.LabelGiven},
     births=frozenset({e.FactRemembered, e.FactExtracted}),
     fold=fold_unjudged,
+    waits=True,
 )
 
 POLICIES = v.View(

@@ -77,6 +77,10 @@ class View(NamedTuple):
     versioned: bool = True
     """False for an overlay, which has a present only: it applies to reads of every moment."""
 
+    waits: bool = False
+    """Whether a row means that something is still to be done: of ever more rows few are present,
+    and these are asked for in all containers, so they are listed apart."""
+
     @property
     def database(self) -> str:
         return f"{self.name}.v{self.version}"

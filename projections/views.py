@@ -26,6 +26,7 @@ from rewound.projections.ranker import Ranker
 from rewound.projections.reader import Snapshot
 from rewound.projections.rows import Table
 from rewound.projections.vectors import VectorStore
+from rewound.projections.view import View
 
 META = "meta"
 SLICE = 2_000
@@ -202,7 +203,12 @@ class Views:
     def handles(self, txn: lmdb.Transaction, live: Live, log: Reader, stamp: int) -> Handles:
         """Open what `live` names, for one transaction; `stamp` numbers a write (0 for a read)."""
         db = self.environment.db
-        tables = {view.name: Table[Any](view, db(live.database(view.name))) for view in VIEWS}
+
+        def table(view: View) -> Table[Any]:
+            waiting = live.database(view.name, f"{view.name}_waiting") if view.waits else None
+            return Table(view, db(live.database(view.name)), waiting and db(waiting))
+
+        tables = {view.name: table(view) for view in VIEWS}
         name = live.database(WORDS, "columns")
         store = ColumnStore(db(name))
         cache = self._caches.get(name)
