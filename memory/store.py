@@ -87,6 +87,7 @@ class Store:
 def _workers(engine: Engine, layout: Layout, models: Models, nodes: Dispatcher) -> Workers:
     """What works through what is pending, with the models that are set."""
     duties: list[Duty] = []
+    together: list[Duty] = []
     engine.models = models
     engine.reranks = Reranks.of(models, engine.meaning.embedder, nodes)
     engine.rewrites = Rewrites.of(models, nodes)
@@ -99,14 +100,20 @@ def _workers(engine: Engine, layout: Layout, models: Models, nodes: Dispatcher) 
         )
         nodes.on_return(extracting.nodes_are_back)
         duties.append(extracting)
+        together += [extracting] if models.extractor != "model" else []
     if engine.meaning.embedder is not None:
-        duties.append(EmbeddingDuty(engine, polite=True))
+        embedding = EmbeddingDuty(engine, polite=True)
+        duties.append(embedding)
+        together += [embedding] if models.embedder != "server" else []
     if models.judge != "none":
         engine.judge = models.judge
         judging = Judging(engine, lambda: models.make_judge(nodes), models.rows())
         nodes.on_return(judging.nodes_are_back)
         duties.append(judging)
-    workers = Workers(engine, duties, paused=layout.paused.exists(), keep=layout.pause)
+        together += [judging] if models.judge != "model" else []
+    workers = Workers(
+        engine, duties, together=together, paused=layout.paused.exists(), keep=layout.pause
+    )
     engine.workers = workers
     nodes.on_return(engine.meaning.nodes_are_back)
     nodes.on_return(engine.reranks.nodes_are_back)

@@ -1,8 +1,10 @@
-"""The workers: one thread that does, in small steps, what a store owes to what it has taken in.
+"""The workers: threads that do, in small steps, what a store owes to what it has taken in.
 
-A duty knows what is pending and does a bounded part of it in each step; the thread asks one duty
-after the other, sleeps when there is nothing to do, and ends within one step when the store is
-closed. What is pending is derived from the log, so a step that never came to its end is begun anew.
+A duty knows what is pending and does a bounded part of it in each step. Each has a thread of its
+own, so that none waits for another's model; those that ask no model elsewhere share one, which asks
+one after the other: what is done in this process keeps one core from people at most. A thread
+sleeps when there is nothing to do, and ends within one step when the store is closed. What is
+pending is derived from the log, so a step that never came to its end is begun anew.
 """
 
 from __future__ import annotations
@@ -101,18 +103,35 @@ class _Desk:
         return not self.busy and (self.due is None or self.due > now)
 
 
+class _Crew:
+    """Duties that are done one after the other, and the thread that does them once it is begun."""
+
+    def __init__(self, desks: Sequence[_Desk]) -> None:
+        self.desks = desks
+        self.thread: threading.Thread | None = None
+
+    def join(self, until: float) -> None:
+        """Wait for its end, to a time in monotonic seconds."""
+        if self.thread is not None:
+            self.thread.join(max(0.0, until - time.monotonic()))
+
+
 class Workers:
-    """The duties of one open store and the thread that does them."""
+    """The duties of one open store and the threads that do them."""
 
     def __init__(
         self,
         engine: Engine,
         duties: Sequence[Duty],
         *,
+        together: Collection[Duty] = (),
         paused: bool = False,
         keep: Callable[[bool], None] = lambda paused: None,
     ) -> None:
-        """`keep` is called with what was decided about pausing, to outlast a restart."""
+        """The duties `together` share one thread: those that never wait for a model elsewhere.
+
+        `keep` is called with what was decided about pausing, to outlast a restart.
+        """
         self._engine = engine
         self._paused = paused
         self._keep = keep
@@ -121,7 +140,9 @@ class Workers:
         self._state = threading.Condition(threading.Lock())
         first = time.monotonic() + LOOK_S
         self._desks = [_Desk(duty, first) for duty in duties]
-        self._thread: threading.Thread | None = None
+        shared = [desk for desk in self._desks if desk.duty in together]
+        others = [[desk] for desk in self._desks if desk.duty not in together]
+        self._crews = [_Crew(desks) for desks in (shared, *others) if desks]
         self._waiting = 0
         """How many wait until there is nothing to do."""
         if self._desks:
@@ -192,7 +213,7 @@ class Workers:
             now = time.monotonic()
             if self._stopping or (self._paused and desks):
                 return False
-            if self._thread is None and desks:
+            if desks and not any(crew.thread for crew in self._crews):
                 return False  # nothing can be written
             if all(desk.idle(now + SOON_S) for desk in desks):
                 return not any(desk.failures for desk in desks)
@@ -223,18 +244,19 @@ class Workers:
             self._state.notify_all()
 
     def stop(self) -> None:
-        """End the thread. What it has not done is found pending by the next owner."""
+        """End the threads. What they have not done is found pending by the next owner."""
         self._engine.hurry()
         self.hurry()
         for desk in self._desks:
             if isinstance(desk.duty, Closing):
                 desk.duty.close()
-        thread = self._thread
-        if thread is None or thread is threading.current_thread():
-            return
-        thread.join(END_S)
-        if any(desk.busy and desk.duty.short for desk in self._desks):
-            thread.join(SHORT_END_S)
+        until = time.monotonic() + END_S
+        others = [c for c in self._crews if c.thread is not threading.current_thread()]
+        for crew in others:
+            crew.join(until)
+        for crew in others:
+            if any(desk.busy and desk.duty.short for desk in crew.desks):
+                crew.join(until + SHORT_END_S)
 
     # --- noticing
 
@@ -260,39 +282,43 @@ class Workers:
         self._state.notify_all()
 
     def _start(self) -> None:
-        writable = self._engine.readonly_reason is None
-        if self._thread is None and self._desks and writable and not self._stopping:
-            self._thread = threading.Thread(target=self._run, name="rewound-worker", daemon=True)
-            self._thread.start()
+        if self._engine.readonly_reason is not None or self._stopping:
+            return
+        for crew in self._crews:
+            if crew.thread is None:
+                crew.thread = threading.Thread(
+                    target=self._run, args=(crew,), name="rewound-worker", daemon=True
+                )
+                crew.thread.start()
 
-    # --- the thread
+    # --- the threads
 
-    def _run(self) -> None:
+    def _run(self, crew: _Crew) -> None:
         _yield_to_others()
         try:
-            while (desk := self._next()) is not None:
+            while (desk := self._next(crew)) is not None:
                 self._serve(desk)
         except Closed:
             self.hurry()  # the store went before we were told
         except BaseException as crash:
             # A simulated crash, or a mistake of ours: nobody may be left waiting for ever.
             with self._state:
-                self._crash = crash
+                self._crash = self._crash or crash
                 self._state.notify_all()
             if not isinstance(crash, Crash):
-                _log.critical("the working thread ended: %s", _where(crash))
+                _log.critical("a working thread ended: %s", _where(crash))
 
-    def _next(self) -> _Desk | None:
+    def _next(self, crew: _Crew) -> _Desk | None:
         """The duty whose turn it is, the one served longest ago first; None at the end."""
         with self._state:
             while not self._stopping:
                 now = time.monotonic()
-                due = [desk for desk in self._desks if not desk.idle(now)]
+                due = [desk for desk in crew.desks if not desk.idle(now)]
                 if due and not self._paused:
                     desk = min(due, key=lambda desk: desk.served)
                     desk.served, desk.busy, desk.called = now, True, False
                     return desk
-                times = [desk.due for desk in self._desks if desk.due is not None]
+                times = [desk.due for desk in crew.desks if desk.due is not None]
                 wait_s = min(times) - now if times and not self._paused else None
                 self._state.wait(wait_s)
         return None

@@ -344,7 +344,8 @@ def test_closing_does_not_wait_for_the_model(made: Bench, monkeypatch: pytest.Mo
     workers.stop()
     made.engine.close()
     closed.set()
-    thread = workers._thread
+    (crew,) = workers._crews
+    thread = crew.thread
     assert thread is not None
     thread.join(60)
     assert not thread.is_alive()

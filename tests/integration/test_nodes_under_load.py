@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rewound.llm import breaking
-from rewound.llm.nodes import Node
+from rewound.llm.nodes import Node, Role
 from rewound.memory import Memory
 from rewound.memory.models import Models
 from tests.integration.noding import ScriptedNode, nodes
@@ -104,6 +104,33 @@ def test_facts_are_drawn_side_by_side(tmp_path: Path) -> None:
         memory.workers("wait")
         assert drawn(memory, "a") == wanted("a")
         assert [server.most for server in servers] == [2, 2, 2]
+
+
+@pytest.mark.parametrize("role", ["embed", "decide"])
+def test_what_was_drawn_is_recorded_while_another_model_takes_its_time(
+    tmp_path: Path, role: Role
+) -> None:
+    held = threading.Event()
+    with nodes(2) as (chat, other):
+        made = (
+            Node(name="chat", urls={"chat": chat.url}),
+            Node(name="other", urls={role: other.url}),
+        )
+        models = models_at(
+            [chat], nodes=made, embed_model="toy",
+            embedder="server" if role == "embed" else "none",
+            judge="model" if role == "decide" else "none",
+        )  # fmt: skip
+        other.within = lambda: held.wait(60)
+        with Memory(tmp_path, models=models) as memory:
+            memory.own()
+            tea = memory.container("a")
+            tea.remember(["Box 1 holds 1 pens", "Box 1 holds 2 pens"])
+            eventually(other.asked.is_set)
+            tea.add_messages(said("a"))
+            eventually(lambda: len(drawn(memory, "a")) == MESSAGES)
+            assert other.inside == 1, "it has not answered yet"
+            held.set()
 
 
 def test_with_every_node_down_texts_are_kept_and_facts_follow_by_themselves(

@@ -17,14 +17,15 @@ from rewound.eventlog import events as e
 from rewound.eventlog.bodies import BodyWriter
 from rewound.eventlog.errors import Conflict, NotFound, RewoundError, WrongKind
 from rewound.eventlog.failpoints import Crash
-from rewound.eventlog.ids import EventId, Kind, Ref, parse
-from rewound.eventlog.log import Draft
+from rewound.eventlog.ids import STORE, EventId, Kind, Ref, parse
+from rewound.eventlog.log import Draft, Recorded
 from rewound.llm.extraction import Drawn, ExtractionFailed, Said
 from rewound.memory import Memory, extracting
 from rewound.memory import replies as r
 from rewound.memory import requests as q
 from rewound.memory import workers as workers_module
 from rewound.memory.backlog import Backlog
+from rewound.memory.engine import Engine
 from rewound.memory.models import NO_MODELS
 from rewound.memory.workers import Workers
 from tests.integration.drawing import Gate, Told, With, sentences, working
@@ -735,6 +736,110 @@ def test_a_commit_calls_a_duty_that_does_not_choose(tmp_path: Path) -> None:
             pass
         engine.call(q.Configure(zone="UTC"))
         assert stepped.acquire(timeout=60)
+        workers.stop()
+
+
+class Noticing:
+    """Does one at a time what it noticed, and asks a model that answers when it is let to."""
+
+    name = "noticing"
+    short = False
+
+    def __init__(self) -> None:
+        self.guard = threading.Lock()
+        self.waiting: list[int] = []
+        self.done: list[int] = []
+        self.inside = threading.Event()
+        self.answer = threading.Event()
+        self.answer.set()
+
+    def notice(self, recorded: Sequence[Recorded]) -> bool:
+        with self.guard:
+            self.waiting += [each.position for each in recorded]
+        return True
+
+    def step(self) -> float | None:
+        with self.guard:
+            chosen = self.waiting[:1]
+        if chosen:
+            self.inside.set()
+            self.answer.wait()
+            self.done += chosen
+        with self.guard:
+            del self.waiting[: len(chosen)]
+            return 0.0 if self.waiting else None
+
+    def close(self) -> None:
+        self.answer.set()
+
+
+def configured(engine: Engine, times: int) -> None:
+    for number in range(times):
+        engine.call(q.Configure(zone="UTC" if number % 2 else "Europe/Rome"))
+
+
+def test_a_duty_that_waits_for_its_model_keeps_no_other_waiting(tmp_path: Path) -> None:
+    shop = Shop(tmp_path, durable=False)
+    with shop.engine() as engine:
+        held, other = Noticing(), Noticing()
+        held.answer.clear()
+        workers = Workers(engine, [held, other])
+        configured(engine, 3)
+        assert held.inside.wait(60)
+        while len(other.done) < 3:
+            other.inside.wait(60)
+        assert not held.done
+        assert not workers.run_until_idle(0), "one is at work still"
+        workers.stop()
+        assert len(held.done) == 1, "its call was given up, and no step followed"
+
+
+def test_duties_together_are_done_one_after_the_other(tmp_path: Path) -> None:
+    shop = Shop(tmp_path, durable=False)
+    with shop.engine() as engine:
+        threads: list[int] = []
+
+        class Where(Duty):
+            def step(self) -> float | None:
+                threads.append(threading.get_ident())
+                return super().step()
+
+        first, second, apart = Where(0, 0, None), Where(0, None), Where(None)
+        workers = Workers(engine, [first, second, apart], together=[first, second])
+        assert workers.run_until_idle(60)
+        assert sorted(Counter(threads).values()) == [1, 5]
+        workers.stop()
+
+
+def test_nothing_noticed_is_left_however_it_falls(tmp_path: Path) -> None:
+    """Commits come while duties begin, are at work, and end."""
+    shop = Shop(tmp_path, durable=False)
+    with shop.engine() as engine:
+        duties = [Noticing() for _ in range(4)]
+        workers = Workers(engine, duties, together=duties[2:])
+        writers = [threading.Thread(target=configured, args=(engine, 40)) for _ in range(3)]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join()
+        assert workers.run_until_idle(60)
+        with engine.reading() as views:
+            (recorded,) = (p for key, p in views.positions().items() if key != STORE)
+        for duty in duties:
+            assert duty.done == list(range(1, recorded + 1)), "each once, and in order"
+        workers.stop()
+
+
+def test_a_crash_in_one_thread_is_told_to_who_waits_for_another(tmp_path: Path) -> None:
+    shop = Shop(tmp_path, durable=False)
+    with shop.engine() as engine:
+        held = Noticing()
+        workers = Workers(engine, [held, Duty(None, Crash("here"))])
+        assert workers.run_until_idle(60)
+        held.answer.clear()
+        with pytest.raises(Crash):
+            configured(engine, 1)
+            workers.run_until_idle(60)
         workers.stop()
 
 
