@@ -207,9 +207,9 @@ class Score:
     def _blame(self, fault: str, case: Case, whats: Iterable[str]) -> None:
         self.faults += [f"{fault:<13}{case.id} ({case.note}) {what}" for what in whats]
 
-    def rows(self) -> list[str]:
-        """One line a figure; for recall, dates and kinds more is better, for the rest less."""
-        named = (
+    def shares(self) -> tuple[tuple[str, Share], ...]:
+        """What is measured; for recall, dates and kinds more is better, for the rest less."""
+        return (
             ("expected facts found", self.recall),
             ("messages with a forbidden fact", self.forbidden),
             ("facts drawn from nothing", self.idle),
@@ -217,7 +217,11 @@ class Score:
             ("dates invented", self.invented),
             ("kinds right", self.kinds),
         )
+
+    def rows(self) -> list[str]:
+        """One line a figure."""
         rate = self.drawn / max(self.messages, 1)
+        named = self.shares()
         return [
             *(f"{name:<34}{part.value:6.3f}  {part.hits} of {part.count}" for name, part in named),
             f"{'facts per message':<34}{rate:6.2f}  at most {self.most}",

@@ -15,7 +15,7 @@ import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import click
 import msgspec
@@ -29,7 +29,7 @@ from rewound.llm import probing
 from rewound.llm.evidence import evidence
 from rewound.llm.grounds import MAY_END
 from rewound.llm.judging import Claim, Evidence, Pair
-from rewound.llm.policy import ENDINGS, OUTCOMES, Policy, shipped
+from rewound.llm.policy import ENDINGS, OUTCOMES, Ruling, shipped
 
 DATASETS = Path(__file__).parent / "datasets"
 SETS = {
@@ -260,11 +260,23 @@ def macro_f1(right: Sequence[Outcome], ruled: Sequence[Outcome]) -> tuple[float,
 Row = tuple[str, float, str]
 
 
+class Ruler(Protocol):
+    """What rules on pairs by their evidence: a policy, by itself or with a model's opinions."""
+
+    def rule_all(self, evidences: Sequence[Evidence]) -> list[Ruling]: ...
+
+    def chances(self, evidences: Sequence[Evidence]) -> npt.NDArray[np.float64]:
+        """The probability of each of OUTCOMES for each pair, shape (pairs, 5)."""
+        ...
+
+    def contradictions(self, evidences: Sequence[Evidence]) -> list[int]: ...
+
+
 def _rate(name: str, hits: Sequence[bool]) -> Row:
     return name, sum(hits) / max(1, len(hits)), f"{sum(hits)} of {len(hits)}"
 
 
-def letta_rows(policy: Policy, examples: Sequence[Example], found: list[Evidence]) -> list[Row]:
+def letta_rows(policy: Ruler, examples: Sequence[Example], found: list[Evidence]) -> list[Row]:
     rulings = policy.rule_all(found)
     ended = [one.outcome in ENDED for one in rulings]
     raised = [e or one.outcome is Outcome.REVIEW for e, one in zip(ended, rulings, strict=True)]
@@ -282,7 +294,7 @@ def letta_rows(policy: Policy, examples: Sequence[Example], found: list[Evidence
     ]
 
 
-def paws_rows(policy: Policy, examples: Sequence[Example], found: list[Evidence]) -> list[Row]:
+def paws_rows(policy: Ruler, examples: Sequence[Example], found: list[Evidence]) -> list[Row]:
     same = [one.label == "duplicate" for one in examples]
     chances = policy.chances(found)[:, 0].tolist()
     said = [one.outcome is Outcome.DUPLICATE for one in policy.rule_all(found)]
@@ -293,7 +305,7 @@ def paws_rows(policy: Policy, examples: Sequence[Example], found: list[Evidence]
     ]
 
 
-def nli_rows(policy: Policy, examples: Sequence[Example], found: list[Evidence]) -> list[Row]:
+def nli_rows(policy: Ruler, examples: Sequence[Example], found: list[Evidence]) -> list[Row]:
     against = [one.label == "contradiction" for one in examples]
     said = [one.outcome is Outcome.DUPLICATE for one in policy.rule_all(found)]
     scores = policy.contradictions(found)
@@ -304,7 +316,7 @@ def nli_rows(policy: Policy, examples: Sequence[Example], found: list[Evidence])
     ]
 
 
-def set_rows(policy: Policy, examples: Sequence[Example], found: list[Evidence]) -> list[Row]:
+def set_rows(policy: Ruler, examples: Sequence[Example], found: list[Evidence]) -> list[Row]:
     right = [next(iter(one.allowed)) for one in examples]
     rulings = policy.rule_all(found)
     ruled = [one.outcome for one in rulings]
@@ -335,7 +347,7 @@ def examples_of(section: str, data: Path, path: Path) -> list[Example]:
     return [one for one in pool if one.source == section and one.fold == 1]
 
 
-def faults(policy: Policy, examples: Sequence[Example], found: list[Evidence]) -> list[str]:
+def faults(policy: Ruler, examples: Sequence[Example], found: list[Evidence]) -> list[str]:
     """A line for each example that was not ruled as allowed."""
     shown: list[str] = []
     for one, ruling, seen in zip(examples, policy.rule_all(found), found, strict=True):

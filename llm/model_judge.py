@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any
 
 from rewound.eventlog.enums import Outcome, Why
@@ -58,7 +59,11 @@ class ModelJudge:
             yield from (self._ask(batch, halve=True) for batch in batches)
             return
         with ThreadPoolExecutor(at_once, thread_name_prefix="rewound-judge") as pool:
-            yield from pool.map(lambda batch: self._ask(batch, halve=True), batches)
+            # Each in a context of its own, so that what is asked of the asker is known there too.
+            within = [copy_context() for _ in batches]
+            yield from pool.map(
+                lambda own, batch: own.run(self._ask, batch, halve=True), within, batches
+            )
 
     def _batches(self, pairs: Sequence[Pair]) -> list[list[str]]:
         """The pairs as they are shown, so many together as fit. Raises ChatFailed."""

@@ -14,9 +14,10 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, NamedTuple
 
 from rewound.eventlog import events as e
-from rewound.eventlog.errors import Conflict, NotFound
+from rewound.eventlog.errors import Conflict, NotFound, RewoundError
 from rewound.eventlog.ids import ContainerId, EventId, FactId, Kind, Ref
 from rewound.eventlog.log import Recorded
+from rewound.llm.askers import asking_while
 from rewound.llm.judging import Judge, JudgeFailed, Opinion
 from rewound.memory import deciding as d
 from rewound.memory.applying import Applied
@@ -25,7 +26,7 @@ from rewound.memory.claims import is_shown
 from rewound.memory.link import VERDICTS
 from rewound.memory.returning import came_back, judged_without
 from rewound.memory.unjudged import Unjudged
-from rewound.memory.weighing import Scales, Weighed, judge_name
+from rewound.memory.weighing import Scales, Weighed, judge_name, stands
 
 if TYPE_CHECKING:
     from rewound.llm.reading import Table
@@ -115,11 +116,11 @@ class Judging:
         if not read.weighed:
             return 0.0 if read.done or read.cause is not None else _LOOK_AGAIN_S
         try:
-            opinions = self._opinions(read.weighed)
+            opinions = self._opinions(read)
         except JudgeFailed as failed:
             if read.cause is not None:
                 self._queue.look_on(read.container, *read.returned)
-            return self._failed(failed)
+            return self._failed(failed) if self._is_as_read(read) else _LOOK_AGAIN_S
         self._record(read, opinions)
         return None if self._queue.idle() else 0.0
 
@@ -196,17 +197,28 @@ class Judging:
 
     # --- judging
 
-    def _opinions(self, weighed: Sequence[Weighed]) -> list[list[Opinion | None]]:
-        judge = self._ready()
+    def _opinions(self, read: _Read) -> list[list[Opinion | None]]:
+        judge, weighed = self._ready(), read.weighed
         if judge is None:
             return [[] for _ in weighed]
         pairs = [pair for each in weighed for pair in each.pairs]
-        given = judge.opinions(pairs) if pairs else []
+        with asking_while(lambda: self._is_as_read(read)):
+            given = judge.opinions(pairs) if pairs else []
         if len(given) != len(pairs):
             raise JudgeFailed(f"{len(given)} answers for {len(pairs)} pairs")
         told = iter(given)
         self._failures = 0
         return [[next(told) for _ in each.pairs] for each in weighed]
+
+    def _is_as_read(self, read: _Read) -> bool:
+        """Whether all that is to be judged still stands: what was forgotten while it waited for a
+        model is shown to none."""
+        try:
+            with self._engine.reading() as views:
+                view = views.container(read.container)
+                return all(stands(view, each) for each in read.weighed)
+        except RewoundError:
+            return False  # it cannot be known: the store closes, or its views are far behind
 
     def _ready(self) -> Judge | None:
         if not self._made:

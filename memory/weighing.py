@@ -15,7 +15,7 @@ from rewound.llm.evidence import evidence as evidence_of
 from rewound.llm.judging import Evidence, Judge, Opinion, Pair
 from rewound.llm.probing import told_of
 from rewound.memory.candidates import Candidates, own_vector
-from rewound.memory.claims import claim_of
+from rewound.memory.claims import claim_of, is_shown
 from rewound.memory.deciding import Ruled
 from rewound.memory.policies import InForce, in_force
 
@@ -41,6 +41,20 @@ class Weighed(NamedTuple):
     fact: FactId
     pairs: tuple[Pair, ...]
     olds: tuple[FactId, ...]
+
+
+def stands(view: ContainerView, weighed: Weighed) -> bool:
+    """Whether a fact and all that it was compared with are there and shown, in the same words and
+    drawn from the same ones."""
+    if not weighed.pairs:
+        return True
+    claims = {weighed.fact: weighed.pairs[0].new}
+    claims |= {old: pair.old for old, pair in zip(weighed.olds, weighed.pairs, strict=True)}
+    for fact, claim in claims.items():
+        row = view.fact(fact)
+        if row is None or not is_shown(view, fact) or claim_of(view, row) != claim:
+            return False
+    return True
 
 
 class Scales:

@@ -175,6 +175,33 @@ def test_what_is_forgotten_while_it_waits_for_a_node_is_shown_to_none(
         assert texts == {"Box 1 holds 1 pens", "Box 2 holds 2 pens"}, "all else is read"
 
 
+@pytest.mark.parametrize("gone", ["Nina lives in Oslo", "Nina lives in Rome"])
+def test_a_pair_of_which_one_is_forgotten_while_it_waits_is_judged_by_none(
+    tmp_path: Path, gone: str
+) -> None:
+    held = threading.Event()
+    with nodes(1) as (server,):
+        models = models_at([server], judge="model")
+        with Memory(tmp_path, models=models) as memory:
+            memory.own()
+            server.good = lambda told: {"verdicts": []} if "older" in told else box(told)
+            (old,) = memory.remember("Nina lives in Oslo").items
+            memory.workers("wait")
+            server.asked.clear()
+            server.within = lambda: held.wait(30)
+            memory.add_messages("Box 1 holds 1 pens.")
+            eventually(server.asked.is_set)
+            (new,) = memory.remember("Nina lives in Rome").items
+            eventually(lambda: memory.nodes().queues["background"].waiting > 0)
+            forgotten = old.id if gone.endswith("Oslo") else new.id
+            assert forgotten is not None
+            memory.forget(forgotten)
+            held.set()
+            memory.workers("wait")
+            assert not any(gone in told for told in server.told)
+            assert memory.workers().unjudged == 0, "all else is judged"
+
+
 def test_no_vector_is_asked_for_of_what_was_erased_meanwhile(tmp_path: Path) -> None:
     held = threading.Event()
     with nodes(1) as (server,):

@@ -7,6 +7,7 @@ import pytest
 
 from rewound.eventlog.enums import Outcome, Why
 from rewound.eventlog.instants import parse_instant
+from rewound.llm.askers import GivenUp, asking_while, check_still
 from rewound.llm.judging import Claim, Judge, JudgeFailed, Opinion, Pair
 from rewound.llm.model_judge import PAIRS_MAX, ModelJudge
 from rewound.llm.replies import ChatFailed
@@ -106,3 +107,20 @@ def test_then_it_has_failed(smaller: bool, calls: int) -> None:
 def test_a_context_that_holds_no_pair_is_refused() -> None:
     with pytest.raises(JudgeFailed, match="only 300 tokens"):
         ModelJudge(Scripted(answering, context=300)).opinions([pair("new", "old")])
+
+
+def test_what_was_asked_meanwhile_is_known_in_every_thread() -> None:
+    """Pairs that are asked side by side are given up like those that are asked one by one."""
+
+    class Wide(Scripted):
+        parallel = 2
+
+        def answer(self, *args: Any, **more: Any) -> dict[str, Any]:
+            check_still()
+            return super().answer(*args, **more)
+
+    judge = ModelJudge(Wide(answering))
+    pairs = [pair("updates it", "old")] * (PAIRS_MAX + 1)
+    assert len(judge.opinions(pairs)) == len(pairs)
+    with asking_while(lambda: False), pytest.raises(GivenUp):
+        judge.opinions(pairs)
