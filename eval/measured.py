@@ -111,8 +111,7 @@ def judged(
         if opinion is not None
     ]
     return [
-        *((name, f"{value:.3f} ({note})" if COUNTS.fullmatch(note) else f"{value:.3f}")
-          for name, value, note in rows),
+        *((name, _rated(value, note)) for name, value, note in rows),
         ("its own opinion right", UNKNOWN if judge is None else _share(sum(given), len(given))),
         ("pairs without a usable answer", f"{unusable} of {len(examples)}"),
         ("seconds per pair", _seconds(seconds / max(1, len(examples)))),
@@ -124,6 +123,12 @@ def judged(
 
 def _share(hits: int, count: int) -> str:
     return f"{hits / count:.3f} ({hits} of {count})" if count else UNKNOWN
+
+
+def _rated(value: float, note: str) -> str:
+    if note == "0 of 0":
+        return UNKNOWN
+    return f"{value:.3f} ({note})" if COUNTS.fullmatch(note) else f"{value:.3f}"
 
 
 def _seconds(seconds: float) -> str:

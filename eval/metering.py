@@ -55,9 +55,9 @@ class Meter:
         finally:
             self.seconds += time.perf_counter() - begun
 
-    def context_tokens(self) -> int:
+    def context_tokens(self, timeout_s: float | None = None) -> int:
         try:
-            return self._chat.context_tokens()
+            return self._chat.context_tokens(timeout_s)
         except ChatFailed as failed:
             self.failed[failed.why] += 1
             raise

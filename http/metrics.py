@@ -183,8 +183,8 @@ def _calls(calls: Sequence[tuple[dict[str, str], LaneCalls]]) -> Iterator[str]:
         yield f"rewound_node_calls_running{_labels(**labels)} {of_lane.running}"
     yield from _family("rewound_node_calls_total", "counter", "Calls by how they ended.")
     for labels, of_lane in calls:
-        ends = (("ok", of_lane.ok), ("away", of_lane.away), ("given_up", of_lane.given_up))
-        for result, count in ends:
+        for result in ("ok", "failed", "away", "given_up"):
+            count = getattr(of_lane, result)
             yield f"rewound_node_calls_total{_labels(**labels, result=result)} {count}"
     yield from _family("rewound_node_call_seconds_total", "counter", "Time that calls took.")
     for labels, of_lane in calls:

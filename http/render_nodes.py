@@ -73,8 +73,10 @@ def _table(sheet: Sheet, shown: Iterable[NodeShown]) -> None:
 def _load(address: NodeAddress) -> str:
     running = sum(lane.running for lane in address.lanes.values())
     done = sum(lane.ok for lane in address.lanes.values())
+    failed = sum(lane.failed for lane in address.lanes.values())
     lanes = "+".join(address.lanes)
-    return f"{lanes}, {running} of {words.counted(address.slots, 'slot')}, {done:,} done"
+    load = f"{lanes}, {running} of {words.counted(address.slots, 'slot')}, {done:,} done"
+    return f"{load}, {failed:,} failed" if failed else load
 
 
 def _checked(address: NodeAddress) -> Text:

@@ -12,7 +12,7 @@ from rewound.eventlog.enums import Why
 from rewound.llm.calling import Refused, Server, lasting, says_too_long
 from rewound.llm.chat_model import Spent, spent_in
 from rewound.llm.replies import Answer, ChatFailed, Schema, envelope, object_in
-from rewound.llm.server_facts import PROBE_S, count_of
+from rewound.llm.server_facts import count_of, probe_s
 
 VERSION = "2023-06-01"
 CONTEXT_TOKENS = 200_000
@@ -50,11 +50,12 @@ class Anthropic:
         """Give up: what is under way ends at once with ChatFailed, and so does all that follows."""
         self._server.close()
 
-    def context_tokens(self) -> int:
+    def context_tokens(self, timeout_s: float | None = None) -> int:
         """How many tokens the model reads in one call, as the server tells, else CONTEXT_TOKENS.
-        Raises ChatFailed when it cannot be reached."""
+        Raises ChatFailed when it cannot be reached within `timeout_s`."""
         if self._context is None:
-            told = self._server.told(f"{self._server.base}/models/{self._model}", PROBE_S)
+            url = f"{self._server.base}/models/{self._model}"
+            told = self._server.told(url, probe_s(timeout_s))
             most = told.get("max_input_tokens") if isinstance(told, dict) else None
             self._context = count_of(most) or CONTEXT_TOKENS
         return self._context

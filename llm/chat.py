@@ -104,10 +104,10 @@ class Chat:
         """
         left_s = lasting(timeout_s)
         where = self._server.where
-        manner = self._manner or self._first_manner()
+        manner = self._manner or self._first_manner(left_s())
         for _ in range(len(_FORMS) + 4):
             try:
-                body = self._post(manner, system, user, schema, max_tokens, left_s())
+                body = self._post(manner, system, user, schema, max_tokens, left_s)
             except Refused as refused:
                 if says_too_long(refused.error):
                     self._facts = None  # it reads less than it told, or was started anew
@@ -137,8 +137,8 @@ class Chat:
             failed.reply = self._server.evidence(body)
             raise
 
-    def _first_manner(self) -> _Manner:
-        facts = self._known()
+    def _first_manner(self, timeout_s: float | None) -> _Manner:
+        facts = self._known(timeout_s)
         thinking = _THINKING.get(facts.kind, "")
         if facts.kind == "llama.cpp" and not facts.thinks:
             thinking = ""
@@ -151,11 +151,11 @@ class Chat:
         user: str,
         schema: Schema,
         max_tokens: int,
-        timeout_s: float | None,
+        left_s: Callable[[], float | None],
     ) -> bytes:
         if manner.form != "json_schema":
             system += f"\nAnswer with one JSON object of this schema:\n{json.dumps(schema)}\n"
-        room = min(manner.room, self.context_tokens() // 2) if manner.room else 0
+        room = min(manner.room, self.context_tokens(left_s()) // 2) if manner.room else 0
         asked: dict[str, Any] = {
             "messages": [
                 {"role": "system", "content": system},
@@ -164,7 +164,7 @@ class Chat:
             manner.limit: max_tokens + room,
             "stream": False,
         }
-        if model := self._model or self._known().listed:
+        if model := self._model or self._known(left_s()).listed:
             asked["model"] = model
         if manner.temperature:
             asked["temperature"] = 0
@@ -178,7 +178,7 @@ class Chat:
         elif manner.form == "json_object":
             asked["response_format"] = {"type": "json_object"}
         try:
-            return self._server.post(f"{self._server.base}/chat/completions", asked, timeout_s)
+            return self._server.post(f"{self._server.base}/chat/completions", asked, left_s())
         except ChatFailed:
             self._facts = None  # what comes back may be another one
             raise
@@ -196,10 +196,10 @@ class Chat:
 
     # --- what the server tells of itself
 
-    def context_tokens(self) -> int:
+    def context_tokens(self, timeout_s: float | None = None) -> int:
         """How many tokens the model reads and writes in one call; CONTEXT_TOKENS when the server
-        does not tell. Raises ChatFailed when it cannot be reached."""
-        return self._context or self._known().context_tokens or CONTEXT_TOKENS
+        does not tell. Raises ChatFailed when it cannot be reached within `timeout_s`."""
+        return self._context or self._known(timeout_s).context_tokens or CONTEXT_TOKENS
 
     def slots(self) -> int | None:
         """How many calls it works on at once; None when it does not tell. Raises ChatFailed."""
@@ -213,10 +213,11 @@ class Chat:
         """Whether it can be reached and has its model loaded."""
         return is_ready(self._server)
 
-    def _known(self) -> Facts:
-        if self._facts is None:
-            self._facts = facts_of(self._server, self._model)
-        return self._facts
+    def _known(self, timeout_s: float | None = None) -> Facts:
+        facts = self._facts
+        if facts is None:
+            facts = self._facts = facts_of(self._server, self._model, timeout_s)
+        return facts
 
 
 _THINKING_WORDS = re.compile(r"chat_template_kwargs|enable_thinking|reasoning_effort|thinking")

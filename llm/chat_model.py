@@ -35,8 +35,9 @@ class ChatModel(Protocol):
         `timeout_s` at the latest."""
         ...
 
-    def context_tokens(self) -> int:
-        """How many tokens the model reads and writes in one call. Raises ChatFailed."""
+    def context_tokens(self, timeout_s: float | None = None) -> int:
+        """How many tokens the model reads and writes in one call. Raises ChatFailed, after
+        `timeout_s` at the latest."""
         ...
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from rewound.eventlog.enums import Why
 from rewound.llm.askers import Asker, NodesBusy, NotAsked
+from rewound.llm.calling import lasting
 from rewound.llm.chat_model import ChatModel
 from rewound.llm.dispatching import Dispatcher
 from rewound.llm.embedding import (
@@ -15,7 +16,7 @@ from rewound.llm.embedding import (
     EmbeddingBusy,
     EmbeddingFailed,
     Vectors,
-    query_vectors,
+    embedded,
 )
 from rewound.llm.nodes import Endpoint, Lane, Role
 from rewound.llm.replies import ChatFailed, Schema
@@ -101,14 +102,16 @@ class DispatchedChat:
         except NotAsked as error:
             raise NobodyAsked(str(error)) from None
 
-    def context_tokens(self) -> int:
-        """How many tokens any of the nodes reads and writes in one call. Raises ChatFailed."""
+    def context_tokens(self, timeout_s: float | None = None) -> int:
+        """How many tokens any of the nodes reads and writes in one call. Raises ChatFailed, after
+        `timeout_s` at the latest; by then those count that have told."""
+        left_s = lasting(timeout_s)
         self._dispatcher.watch()
         failed: ChatFailed | None = None
         known: list[int] = []
         for endpoint in self._dispatcher.endpoints(self._lane, self._role):
             try:
-                known.append(self._clients.of(endpoint).context_tokens())
+                known.append(self._clients.of(endpoint).context_tokens(left_s()))
             except ChatFailed as error:
                 failed = error  # another one may be there
             except NotAsked as error:
@@ -170,11 +173,12 @@ class DispatchedEmbedder:
     def embed_for(
         self, texts: Sequence[str], lane: Lane, timeout_s: float | None, *, asked: bool = False
     ) -> Vectors:
-        """Unit vectors, in the order of the texts. Raises EmbeddingFailed."""
+        """Unit vectors, in the order of the texts. Raises EmbeddingFailed, after `timeout_s` at the
+        latest."""
 
         def call(endpoint: Endpoint, left_s: float) -> Vectors:
-            client = self._clients.of(endpoint)
-            made = query_vectors(client, texts) if asked else client.embed(texts)
+            within_s = None if timeout_s is None else left_s
+            made = embedded(self._clients.of(endpoint), texts, within_s, asked=asked)
             return self._settled(made, endpoint)
 
         try:

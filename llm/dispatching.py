@@ -141,7 +141,7 @@ class Dispatcher:
                 raise
             except Exception as error:
                 if not is_away(error):
-                    ending = "ok"  # it answered, if not as was hoped
+                    ending = "failed"  # it answered, if not as was hoped
                     raise
                 if time.monotonic() >= until or asker.gone or self._closed:
                     raise

@@ -67,11 +67,35 @@ class Served(Protocol):
         ...
 
 
+@runtime_checkable
+class Timed(Protocol):
+    """An embedder that gives up when its time is over."""
+
+    def embed_within(
+        self, texts: Sequence[str], timeout_s: float | None, *, asked: bool = False
+    ) -> Vectors:
+        """The vectors of texts, or of questions that were `asked`. Raises EmbeddingFailed, after
+        `timeout_s` at the latest."""
+        ...
+
+
 def query_vectors(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     """The vectors of questions, by whatever embedder. Raises EmbeddingFailed."""
     if isinstance(embedder, AskingEmbedder):
         return embedder.embed_queries(texts)
     return embedder.embed(texts)
+
+
+def embedded(
+    embedder: Embedder, texts: Sequence[str], timeout_s: float | None, *, asked: bool = False
+) -> Vectors:
+    """The vectors of texts, or of questions that were `asked`, by whatever embedder; within
+    `timeout_s` by one that keeps to times. Raises EmbeddingFailed."""
+    if isinstance(embedder, Laned):
+        return embedder.embed_for(texts, "interactive", timeout_s, asked=asked)
+    if isinstance(embedder, Timed):
+        return embedder.embed_within(texts, timeout_s, asked=asked)
+    return query_vectors(embedder, texts) if asked else embedder.embed(texts)
 
 
 @runtime_checkable

@@ -92,11 +92,21 @@ class EmbeddingServer:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors of texts that are to be found. Raises EmbeddingFailed."""
-        return self._embedded(texts, self._document_prefix, None)
+        return self.embed_within(texts, None)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors of questions, within QUERY_S. Raises EmbeddingFailed."""
-        return self._embedded(texts, self._query_prefix, QUERY_S)
+        return self.embed_within(texts, None, asked=True)
+
+    def embed_within(
+        self, texts: Sequence[str], timeout_s: float | None, *, asked: bool = False
+    ) -> Vectors:
+        """Unit vectors of texts, or of questions that were `asked`, for which QUERY_S is the most.
+        Raises EmbeddingFailed, after `timeout_s` at the latest."""
+        if not asked:
+            return self._embedded(texts, self._document_prefix, timeout_s)
+        within_s = QUERY_S if timeout_s is None else min(timeout_s, QUERY_S)
+        return self._embedded(texts, self._query_prefix, within_s)
 
     def close(self) -> None:
         """Give up what is under way, from any thread."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rewound.eventlog.enums import Why
+from rewound.llm.calling import lasting
 from rewound.llm.chat import tokens_of
 from rewound.llm.chat_model import ChatModel, Spent
 from rewound.llm.prompting import fenced, prompt
@@ -57,14 +58,15 @@ class ModelReranker:
         if not texts:
             return Scored([])
         calls = counted()
+        left_s = lasting(TIMEOUT_S if timeout_s is None else timeout_s)
         try:
-            shown = self._shown(query, texts)
+            shown = self._shown(query, texts, left_s())
             answer = self._chat.answer(
                 self._prompt.system,
                 shown.told,
                 self._prompt.schema,
                 ID_TOKENS * (shown.texts + 2),
-                TIMEOUT_S if timeout_s is None else timeout_s,
+                left_s(),
             )
         except ChatFailed as failed:
             raise RerankFailed(str(failed), failed.why) from None
@@ -74,11 +76,11 @@ class ModelReranker:
             scores[number - 1] = 1 - place / len(ranked)
         return Scored(scores, 1, tokens_in(calls))
 
-    def _shown(self, query: str, texts: Sequence[str]) -> _Shown:
+    def _shown(self, query: str, texts: Sequence[str], timeout_s: float | None) -> _Shown:
         """As many of the texts as one call holds, the first ones. Raises ChatFailed."""
         asked = json.dumps({"question": query[:QUERY_CHARS_MAX]}, ensure_ascii=False)
         lines: list[str] = []
-        left = self._chat.context_tokens() - FRAME_TOKENS - 2 * ID_TOKENS
+        left = self._chat.context_tokens(timeout_s) - FRAME_TOKENS - 2 * ID_TOKENS
         left -= tokens_of(self._prompt.whole) + tokens_of(asked)
         for number, text in enumerate(texts, 1):
             line = json.dumps({"id": number, "text": text[:TEXT_CHARS_MAX]}, ensure_ascii=False)

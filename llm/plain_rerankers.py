@@ -7,9 +7,13 @@ import re
 from collections.abc import Sequence
 
 from rewound.eventlog.enums import Why
-from rewound.llm.embedding import Embedder, EmbeddingFailed, query_vectors
+from rewound.llm.calling import lasting
+from rewound.llm.embedding import Embedder, EmbeddingFailed, Laned, Timed, Vectors, embedded
 from rewound.llm.reranking import RerankFailed, Scored
 from rewound.llm.vocabulary import stem
+
+TEXTS_AT_ONCE = 8
+"""For an embedder that cannot be broken off: a fifth of a second of the one in process."""
 
 _WORD = re.compile(r"\w+")
 
@@ -53,17 +57,28 @@ class EmbedderReranker:
         return f"embedder/1 {self._embedder.name}"
 
     def scores(self, query: str, texts: Sequence[str], timeout_s: float | None = None) -> Scored:
-        """An embedder keeps to times of its own. Raises RerankFailed."""
-        del timeout_s
+        """Raises RerankFailed. Of an embedder that keeps to no time a few texts may come late."""
         if not texts:
             return Scored([])
+        left_s = lasting(timeout_s)
+        (asked,) = self._vectors([query], left_s(), asked=True)
+        # What can be broken off is asked for all at once, all else for a few at a time.
+        at_once = len(texts) if isinstance(self._embedder, Laned | Timed) else TEXTS_AT_ONCE
+        cosines: list[float] = []
+        for start in range(0, len(texts), at_once):
+            found = self._vectors(texts[start : start + at_once], left_s())
+            cosines += (found @ asked).tolist()
+        return Scored([min(max(each, 0.0), 1.0) for each in cosines], calls=2)
+
+    def _vectors(
+        self, texts: Sequence[str], left_s: float | None, *, asked: bool = False
+    ) -> Vectors:
+        if left_s is not None and left_s <= 0:
+            raise RerankFailed("the embedder had no time left", Why.UNREACHABLE)
         try:
-            (asked,) = query_vectors(self._embedder, [query])
-            found = self._embedder.embed(texts)
+            return embedded(self._embedder, texts, left_s, asked=asked)
         except EmbeddingFailed as failed:
             raise RerankFailed(str(failed), Why.UNREACHABLE) from None
-        cosines = (found @ asked).tolist()
-        return Scored([min(max(each, 0.0), 1.0) for each in cosines], calls=2)
 
     def close(self) -> None:
         """The embedder is others' too: whoever made it ends it."""

@@ -20,8 +20,9 @@ from typing import Literal, NamedTuple
 from rewound.llm.breaking import PACE, Breaker, Pace, State
 from rewound.llm.nodes import LANES, Endpoint, Lane, Node, Role, endpoints_of
 
-Ending = Literal["ok", "away", "given up"]
-"""Of a call: the server answered, nobody was there, or whoever asked went away."""
+Ending = Literal["ok", "failed", "away", "given up"]
+"""Of a call: the server answered, or with nothing that can be used (a refusal, an error, no object
+of the form), nobody was there, or whoever asked went away."""
 
 _WEIGHT = 0.2  # of a new call in the mean time that calls take
 _FIRST_GUESS_S = 1.0
@@ -71,6 +72,7 @@ class LaneFigures(NamedTuple):
 
     running: int
     ok: int
+    failed: int
     away: int
     given_up: int
     seconds: float
@@ -258,8 +260,9 @@ class Scheduler:
         place.ended[lane, ending] += 1
         seconds = max(0.0, now - begun)
         place.seconds[lane] += seconds
-        if ending == "ok":
+        if ending in ("ok", "failed"):
             place.breaker.succeeded(place.slots)
+        if ending == "ok":
             mean_s = seconds if place.mean_s is None else place.mean_s
             place.mean_s = mean_s + _WEIGHT * (seconds - mean_s)
         elif ending == "away":
@@ -342,6 +345,7 @@ def _lane_figures(place: _Place, lane: Lane) -> LaneFigures:
     return LaneFigures(
         running=place.running[lane],
         ok=place.ended[lane, "ok"],
+        failed=place.ended[lane, "failed"],
         away=place.ended[lane, "away"],
         given_up=place.ended[lane, "given up"],
         seconds=place.seconds[lane],

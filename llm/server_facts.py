@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from rewound.llm.calling import Server
+from rewound.llm.calling import Server, lasting
 from rewound.llm.failing import ServerFailed
 
 Kind = Literal["llama.cpp", "vllm", "ollama", "other"]
@@ -30,10 +30,12 @@ class Facts(NamedTuple):
     """Whether its model's template knows of thinking that can be turned off."""
 
 
-def facts_of(server: Server, model: str | None = None) -> Facts:
-    """Asked anew each time. Raises the server's failure when it cannot be reached."""
-    props = _mapping(server.told(f"{server.root}/props", PROBE_S))
-    models = _models(server.told(f"{server.base}/models", PROBE_S))
+def facts_of(server: Server, model: str | None = None, timeout_s: float | None = None) -> Facts:
+    """Asked anew each time. Raises the server's failure when it cannot be reached, after
+    `timeout_s` at the latest."""
+    left_s = lasting(timeout_s)
+    props = _mapping(server.told(f"{server.root}/props", probe_s(left_s())))
+    models = _models(server.told(f"{server.base}/models", probe_s(left_s())))
     mine = next((each for each in models if each.get("id") == model), None)
     if mine is None and models and (model is None or props):
         mine = models[0]  # llama.cpp has one model, whatever it is called
@@ -45,6 +47,11 @@ def facts_of(server: Server, model: str | None = None) -> Facts:
         _text(mine.get("id")) if mine else None,
         "enable_thinking" in (_text(props.get("chat_template")) or ""),
     )
+
+
+def probe_s(left_s: float | None) -> float:
+    """How long one question about the server may take, where so much time is left."""
+    return PROBE_S if left_s is None else min(left_s, PROBE_S)
 
 
 def busy_slots(server: Server) -> int | None:

@@ -115,6 +115,7 @@ def _address(figures: EndpointFigures, came: dict[tuple[str, str], str]) -> Node
             lane: LaneCalls(
                 running=calls.running,
                 ok=calls.ok,
+                failed=calls.failed,
                 away=calls.away,
                 given_up=calls.given_up,
                 seconds=round(calls.seconds, 3),

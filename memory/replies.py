@@ -412,11 +412,13 @@ class Working(Reply, frozen=True, kw_only=True):
 
 
 class LaneCalls(Part, frozen=True, kw_only=True):
-    """Calls of one lane at one address since it was added. `away` found nobody, of `given_up`
+    """Calls of one lane at one address since it was added. `failed` were answered with nothing that
+    can be used (a refused key, an error, a broken reply), `away` found nobody, of `given_up`
     nobody waited for the end; `seconds` is what all together took."""
 
     running: int
     ok: int
+    failed: int
     away: int
     given_up: int
     seconds: float

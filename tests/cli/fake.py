@@ -427,7 +427,12 @@ SAMPLES: dict[str, r.Reply] = {
                         busy=1,
                         lanes={
                             "background": r.LaneCalls(
-                                running=1, ok=12, away=0, given_up=0, seconds=30.5
+                                running=1,
+                                ok=12,
+                                failed=1,
+                                away=0,
+                                given_up=0,
+                                seconds=30.5,
                             )
                         },
                         checked={"chat": "ok"},

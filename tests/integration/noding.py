@@ -16,7 +16,8 @@ class ScriptedNode:
     """A server of llama.cpp's manners. `good` makes an answer of what the user's message says.
 
     Every call takes `delay_s`; while `go_on` is not set it hangs, and so do looks at its health.
-    `within` is called in the middle of each call. `status` is sent instead of an answer.
+    While `tells` is not set it tells nothing of itself. `within` is called in the middle of each
+    call. `status` is sent instead of an answer.
     """
 
     def __init__(self, slots: int = 1) -> None:
@@ -27,6 +28,8 @@ class ScriptedNode:
         self.within: Callable[[], object] = lambda: None
         self.go_on = threading.Event()
         self.go_on.set()
+        self.tells = threading.Event()
+        self.tells.set()
         self.told: list[str] = []
         self.inside = 0
         self.most = 0
@@ -107,6 +110,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         node = self.node
         if self.path in ("/health", "/slots"):
             node.go_on.wait(60)
+        node.tells.wait(60)
         told: dict[str, Any] = {
             "/health": {"status": "ok"},
             "/props": {

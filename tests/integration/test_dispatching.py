@@ -16,9 +16,12 @@ from rewound.llm.chat import Chat
 from rewound.llm.dispatched import DispatchedChat, DispatchedEmbedder
 from rewound.llm.dispatching import Dispatcher
 from rewound.llm.embedding import EmbeddingAway, EmbeddingBusy
+from rewound.llm.embedding_server import EmbeddingServer
 from rewound.llm.looking import Look, Seen
 from rewound.llm.nodes import LANES, Endpoint, Lane, Node
+from rewound.llm.plain_rerankers import EmbedderReranker
 from rewound.llm.replies import ChatFailed
+from rewound.llm.reranking import RerankFailed
 from rewound.memory.meaning import Meaning
 from tests.integration.noding import ScriptedNode, nodes
 
@@ -28,12 +31,17 @@ SCHEMA = {
     "required": ["facts"],
 }
 SOON = Pace(probe_s=0.05)
+IN_TIME = r"within 0\.0\d+ s|in time"
 LONG_S = 30.0
 """Far more than anything here takes: whoever waits so long waits in vain."""
 
 
 def node_of(server: ScriptedNode, lanes: tuple[Lane, ...] = LANES) -> Node:
     return Node(name=f"n{server.port}", urls={"chat": server.url}, lanes=lanes)
+
+
+def embed_node(server: ScriptedNode) -> Node:
+    return Node(name=f"n{server.port}", urls={"embed": server.url})
 
 
 @contextlib.contextmanager
@@ -102,7 +110,8 @@ def test_what_a_killed_node_was_asked_goes_to_another() -> None:
     with nodes(2) as servers, dispatching(servers) as dispatcher:
         echoing(*servers)
         chat = chat_at(dispatcher)
-        servers[0].hang()
+        killed = threading.Event()
+        servers[0].within = lambda: killed.wait(LONG_S)
         with ThreadPoolExecutor(2) as pool:
             asked = [pool.submit(ask, chat, text) for text in "ab"]
             assert servers[0].asked.wait(LONG_S)
@@ -110,7 +119,7 @@ def test_what_a_killed_node_was_asked_goes_to_another() -> None:
             assert sorted(each.result(LONG_S) for each in asked) == [["a"], ["b"]]
         assert sorted(servers[1].told) == ["a", "b"]
         eventually(lambda: states(dispatcher)[0] == "down")
-        servers[0].go_on.set()
+        killed.set()
         servers[0].revive()
         eventually(lambda: states(dispatcher)[0] == "trying")
         eventually(lambda: (ask(chat, "c"), states(dispatcher)[0] == "up")[1])
@@ -128,6 +137,48 @@ def test_what_hangs_is_broken_off_and_goes_to_another() -> None:
         assert states(dispatcher) == ["down", "up"]
         servers[0].go_on.set()
         eventually(lambda: states(dispatcher)[0] == "trying")
+
+
+def test_what_a_node_tells_of_itself_is_waited_for_within_the_time() -> None:
+    """What it reads is asked before a call, and shares the time of whoever waits for that."""
+    with nodes(1) as (server,), dispatching([server]) as dispatcher:
+        chat = chat_at(dispatcher, "interactive")
+        eventually(lambda: states(dispatcher) == ["up"])
+        server.tells.clear()
+        with pytest.raises(ChatFailed, match=IN_TIME):
+            chat.context_tokens(0.05)
+        with pytest.raises(ChatFailed, match=IN_TIME):
+            Chat(server.url).answer("Say it.", "a", SCHEMA, 100, timeout_s=0.05)
+        server.tells.set()
+
+
+def test_vectors_are_waited_for_within_the_time() -> None:
+    with nodes(1) as (server,), dispatching([server], embed_node(server)) as dispatcher:
+        embedder = DispatchedEmbedder(dispatcher, "toy", lambda at: EmbeddingServer(at.url, "toy"))
+        reranker = EmbedderReranker(embedder)
+        assert reranker.scores("a", ["b"], LONG_S).calls == 2
+        held = threading.Event()
+        server.within = lambda: held.wait(LONG_S)
+        with pytest.raises(RerankFailed, match=IN_TIME):
+            reranker.scores("a", ["b"], 0.05)
+        with pytest.raises(EmbeddingAway, match=IN_TIME):
+            EmbeddingServer(server.url, "toy").embed_within(["b"], 0.05)
+        held.set()
+
+
+@pytest.mark.parametrize("status", [401, 500])
+def test_what_is_answered_with_an_error_is_no_success(status: int) -> None:
+    with nodes(1) as (server,), dispatching([server]) as dispatcher:
+        chat = chat_at(dispatcher)
+        server.status = status
+        with pytest.raises(ChatFailed):
+            ask(chat, "a")
+        server.status = 200
+        ask(chat, "b")
+        (seen,) = dispatcher.figures()
+        told = seen.lanes["background"]
+        assert (told.ok, told.failed, told.away) == (1, 1, 0)
+        assert seen.state == "up", "somebody is there"
 
 
 def test_a_slow_node_gets_less() -> None:

@@ -1,12 +1,15 @@
 """The rerankers that need no server, and the one that asks a chat model."""
 
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from rewound.eventlog.enums import Why
+from rewound.llm import calling
 from rewound.llm.chat_model import Spent
+from rewound.llm.embedding import Vectors
 from rewound.llm.hashing import HashingEmbedder
 from rewound.llm.model_reranker import ModelReranker
 from rewound.llm.plain_rerankers import EmbedderReranker, WordsReranker
@@ -39,7 +42,7 @@ class Ranking:
             raise self.ids
         return {"ids": self.ids}
 
-    def context_tokens(self) -> int:
+    def context_tokens(self, timeout_s: float | None = None) -> int:
         return self.context
 
     def close(self) -> None:
@@ -67,6 +70,27 @@ def test_each_text_has_a_score_from_0_to_1(reranker: Reranker) -> None:
     assert scores[0] > scores[1] > scores[2]
     assert reranker.scores("Who?", []).scores == []
     assert "1" in reranker.name
+
+
+def test_an_embedder_in_process_is_asked_for_no_more_once_the_time_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(calling, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    asked: list[int] = []
+
+    class Slow(HashingEmbedder):
+        def embed(self, texts: Sequence[str]) -> Vectors:
+            asked.append(len(texts))
+            now[0] += 1
+            return super().embed(texts)
+
+    reranker = EmbedderReranker(Slow())
+    assert len(reranker.scores("a", ["b"] * 20, 60).scores) == 20
+    assert asked == [1, 8, 8, 4]
+    with pytest.raises(RerankFailed, match="no time left"):
+        reranker.scores("a", ["b"] * 20, 2)
+    assert asked[4:] == [1, 8]
 
 
 def test_rare_words_tell_more() -> None:

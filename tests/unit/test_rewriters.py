@@ -38,7 +38,7 @@ class Saying:
             raise self.said
         return {"query": self.said}
 
-    def context_tokens(self) -> int:
+    def context_tokens(self, timeout_s: float | None = None) -> int:
         raise AssertionError("a question fits into any context")
 
     def close(self) -> None:

@@ -209,7 +209,7 @@ class Scheduling(RuleBasedStateMachine):
         self._decide()
 
     @precondition(lambda self: self.runs)
-    @rule(data=st.data(), ending=st.sampled_from(["ok", "away", "given up"]))
+    @rule(data=st.data(), ending=st.sampled_from(["ok", "failed", "away", "given up"]))
     def end(self, data: st.DataObject, ending: str) -> None:
         ticket = data.draw(st.sampled_from(sorted(self.runs)))
         del self.runs[ticket]
