@@ -26,7 +26,7 @@ from rewound.http.limits import Limits, expected, json_body, read_body
 from rewound.http.metrics import Counted, Metrics
 from rewound.http.overview import Overview, Team, Whole
 from rewound.http.problems import JSON_HEADERS as JSON
-from rewound.http.problems import invalid
+from rewound.http.problems import Problem, invalid
 from rewound.http.routing import ROUTES, Route, wrong_kind
 from rewound.memory import RewoundError
 from rewound.memory import requests as q
@@ -170,11 +170,23 @@ async def _answer(
         served.metrics.wrote(type(asked).__name__)
         return web.Response(body=await desk.encoded(reply), headers=JSON)
     if not isinstance(asked, q.Read):
+        _check_node_changes(asked, served.limits)
         return web.Response(body=await desk.store(asked), headers=JSON)
     if route.kind is not None:
         body = await desk.run(lambda: _one(route, desk, asked), patient=is_patient(asked))
         return web.Response(body=body, headers=JSON)
     return web.Response(body=await desk.read(asked), headers=JSON)
+
+
+def _check_node_changes(asked: q.Request, limits: Limits) -> None:
+    """Texts are sent to model servers: who may ask the store may not choose them. Raises Problem."""
+    if isinstance(asked, q.Nodes) and asked.changes and not limits.node_changes:
+        raise Problem(
+            "forbidden",
+            f"{asked.action} is not done over HTTP, since texts are sent to model servers: use "
+            "`rewound nodes` on the server's machine, or set allow_node_changes there",
+            field="action",
+        )
 
 
 def _one(route: Route, desk: Desk, asked: q.Request) -> bytes:

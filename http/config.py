@@ -135,6 +135,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Key that every request to the server must show; blank counts as none."""
     allow_open: bool = False
     """Let `serve` listen beyond this machine although no key is set."""
+    allow_node_changes: bool = False
+    """Let requests to the server add, drain and remove model servers, as `rewound nodes` does."""
     allowed_hosts: str | None = None
     """Other names the server goes by, separated by commas; their pages may ask it too."""
     max_body_mb: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 32

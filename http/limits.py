@@ -19,7 +19,7 @@ MIB = 1024 * 1024
 
 
 class Limits(NamedTuple):
-    """Bounds of one server. Times in seconds."""
+    """Bounds of one server, and what it lets nobody do. Times in seconds."""
 
     body_bytes: int = 32 * MIB
     body_s: float = 60.0
@@ -42,6 +42,8 @@ class Limits(NamedTuple):
     writes_waiting: int = 4_096
     fresh_s: float = 5.0
     """Figures of the whole store are asked for at most this often: they read every container."""
+    node_changes: bool = False
+    """Whether requests may name other model servers, which texts are sent to then."""
 
 
 def shared(limits: Limits, workers: int) -> Limits:

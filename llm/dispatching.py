@@ -18,8 +18,16 @@ from rewound.llm.askers import Asker, GivenUp, NodesAway, NodesBusy, NotAsked, c
 from rewound.llm.breaking import PACE, Pace
 from rewound.llm.client_sets import Clients
 from rewound.llm.hedging import hedged
-from rewound.llm.nodes import LANES, Endpoint, Lane, Node, Role
-from rewound.llm.scheduling import Begin, Drop, Ending, EndpointFigures, Refused, Scheduler
+from rewound.llm.nodes import LANES, Endpoint, Enlisted, Lane, Node, Role
+from rewound.llm.scheduling import (
+    Begin,
+    Drop,
+    Ending,
+    EndpointFigures,
+    Refused,
+    Scheduler,
+    SharedSlots,
+)
 
 if TYPE_CHECKING:
     from rewound.llm.looking import Look, Seen
@@ -31,6 +39,9 @@ Call = Callable[[Endpoint, float], T]
 """One exchange with a server, by whoever has so many seconds left for it (may be infinite)."""
 
 _NEVER = float("inf")
+_LOOK_S = 0.02
+"""How often it is looked whether other processes have given a slot back."""
+
 _GONE = "nobody waits for this any more"
 
 _log = logging.getLogger(__name__)
@@ -69,6 +80,9 @@ class Dispatcher:
         self._watched: dict[str, Endpoint] = {}
         self._poked: set[str] = set()
         self._watching = False
+        self._looking: int | None = None
+        """The call that looks after what others do, for all that wait."""
+        self._shared: SharedSlots | None = None
         self._closed = False
 
     # --- asking
@@ -166,6 +180,10 @@ class Dispatcher:
             except BaseException:
                 self._take_back(ticket)
                 raise
+            finally:
+                if self._looking == ticket:
+                    self._looking = None
+                    self._state.notify_all()
         if isinstance(decided, Begin):
             return decided
         if decided.late:
@@ -178,9 +196,12 @@ class Dispatcher:
             if asker.gone or self._closed:
                 raise GivenUp(_GONE)
             end = self._scheduler.next_deadline()
-            left_s = None if end is None or end == _NEVER else end - time.monotonic()
-            if left_s is None or left_s > 0:
-                self._state.wait(left_s)
+            left_s = _NEVER if end is None else end - time.monotonic()
+            if self._scheduler.waits_for_others and self._looking in (None, ticket):
+                self._looking = ticket
+                left_s = min(left_s, _LOOK_S)
+            if left_s > 0:
+                self._state.wait(None if left_s == _NEVER else left_s)
             self._pump()
         return self._decided.pop(ticket)
 
@@ -324,6 +345,29 @@ class Dispatcher:
             self.watch()
         self._tell_listeners()
 
+    def table(self) -> tuple[Enlisted, ...]:
+        """The nodes there are."""
+        with self._state:
+            return self._scheduler.table()
+
+    def follow(self, table: Iterable[Enlisted]) -> None:
+        """Work with these nodes and no others: those of another process."""
+        wanted = {each.node.name: each for each in table}
+        known = {each.node.name: each for each in self.table()}
+        for name in known.keys() - wanted.keys():
+            self.remove(name)
+        for name, each in wanted.items():
+            mine = known.get(name)
+            if mine is None or mine.node != each.node or (mine.draining and not each.draining):
+                self.add(each.node)
+            if each.draining:
+                self.drain(name)
+
+    def share(self, slots: SharedSlots) -> None:
+        """Share the servers' slots with other processes, before anything is asked."""
+        self._shared = slots
+        self._scheduler.share(slots)
+
     def drain(self, name: str) -> bool:
         """Let a node finish what runs there and give it no more; whether there is such a node."""
         with self._state:
@@ -347,6 +391,8 @@ class Dispatcher:
         """Give up: what waits ends, what runs is broken off, nobody is looked at any more."""
         with self._state:
             self._closed = True
+            if self._shared is not None:
+                self._shared.close()
             self._state.notify_all()
         for clients in self._clients:
             clients.close()

@@ -71,6 +71,13 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
         return f"Node({self.name!r}, {dict(self.urls)!r}, {self.lanes!r}, slots={self.slots})"
 
 
+class Enlisted(msgspec.Struct, frozen=True):
+    """A node that work is sent to; one that is `draining` is given no more."""
+
+    node: Node
+    draining: bool = False
+
+
 _LISTED = ", ".join(ROLES)
 
 

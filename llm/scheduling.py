@@ -5,6 +5,8 @@
   at any address of that node: it waits for one background call at most.
 - Each lane's queue is bounded. What does not fit is refused, with a guess of when it would.
 - A server that is down is sent nothing. A call that has no server left is dropped at once.
+- Where several processes send to one server, they share its slots, and no background call is begun
+  at a node that a person's call waits for in any of them.
 
 All of it is decided here, without a clock, a thread or a socket: `now` is seconds of any steady
 clock. `dispatching.py` is the shell that makes the calls.
@@ -14,11 +16,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Literal, NamedTuple, Protocol
 
 from rewound.llm.breaking import PACE, Breaker, Pace, State
-from rewound.llm.nodes import LANES, Endpoint, Lane, Node, Role, endpoints_of
+from rewound.llm.nodes import LANES, Endpoint, Enlisted, Lane, Node, Role, endpoints_of
 
 Ending = Literal["ok", "failed", "away", "given up"]
 """Of a call: the server answered, or with nothing that can be used (a refusal, an error, no object
@@ -89,6 +91,27 @@ class EndpointFigures(NamedTuple):
     lanes: dict[Lane, LaneFigures]
 
 
+class SharedSlots(Protocol):
+    """What processes that send to the same servers know of each other, by address."""
+
+    def take(self, url: str, slots: int) -> Callable[[], None] | None:
+        """One of so many slots, given back by calling what is returned; None while all are
+        taken."""
+        ...
+
+    def want(self, urls: Collection[str]) -> None:
+        """Calls of people wait here for these servers now, and for no others."""
+        ...
+
+    def is_wanted(self, url: str) -> bool:
+        """Whether a person's call waits for this server, here or elsewhere."""
+        ...
+
+    def close(self) -> None:
+        """Nothing waits here any more."""
+        ...
+
+
 class _Place:
     """A server and what is known of it."""
 
@@ -134,16 +157,26 @@ class Scheduler:
         self._places: dict[str, _Place] = {}
         self._queues: dict[Lane, dict[int, Waiting]] = {lane: {} for lane in LANES}
         self._running: dict[int, tuple[str, Lane, float]] = {}
+        self._nodes: dict[str, Node] = {}
+        self._shared: SharedSlots | None = None
+        self._taken: dict[int, Callable[[], None]] = {}
+        self._full: set[str] = set()
+        """Servers with room here, all of whose slots are taken by others."""
         self._refused: Counter[tuple[Lane, bool]] = Counter()
         self._serial = 0
         for node in nodes:
             self.add(node)
+
+    def share(self, slots: SharedSlots) -> None:
+        """Share the servers' slots with others from now on."""
+        self._shared = slots
 
     # --- nodes
 
     def add(self, node: Node) -> list[Endpoint]:
         """Work with a node. One of that name that is being drained is replaced."""
         self.remove(node.name)
+        self._nodes[node.name] = node
         servers = endpoints_of(node)
         for server in servers:
             self._places[server.id] = _Place(server, self._pace)
@@ -158,12 +191,20 @@ class Scheduler:
 
     def remove(self, name: str) -> list[Endpoint]:
         """Forget a node; what runs there ends as it may, and counts nowhere."""
+        self._nodes.pop(name, None)
         gone = [place.server for place in self._of_node(name)]
         for server in gone:
             del self._places[server.id]
         for ticket in [key for key, (at, *_) in self._running.items() if at not in self._places]:
             del self._running[ticket]
         return gone
+
+    def table(self) -> tuple[Enlisted, ...]:
+        """The nodes there are."""
+        return tuple(
+            Enlisted(node, any(place.draining for place in self._of_node(name)))
+            for name, node in self._nodes.items()
+        )
 
     def _of_node(self, name: str) -> Iterator[_Place]:
         return (place for place in self._places.values() if place.server.node == name)
@@ -201,7 +242,10 @@ class Scheduler:
     def decide(self, now: float) -> list[Begin | Drop]:
         """What is to be begun now, and what waits in vain. Each is told once."""
         decided: list[Begin | Drop] = []
+        self._full.clear()
         for lane in LANES:  # people first
+            if lane == "background":
+                self._tell_others()
             for waiting in list(self._queues[lane].values()):
                 decision = self._decide(waiting, now)
                 if decision is not None:
@@ -215,14 +259,52 @@ class Scheduler:
         if not any(p.fit for p in self._for(waiting.lane, waiting.role, waiting.avoid)):
             return Drop(waiting.ticket, late=False)
         free = self._room(waiting.lane, waiting.role, waiting.avoid)
-        if not free:
+        while free:
+            place = min(free, key=lambda place: place.load)
+            if self._taken_for(waiting, place):
+                break
+            free.remove(place)
+        else:
             return None
-        place = min(free, key=lambda place: place.load)
         self._serial += 1
         place.served = self._serial
         place.running[waiting.lane] += 1
         self._running[waiting.ticket] = (place.server.id, waiting.lane, now)
         return Begin(waiting.ticket, place.server)
+
+    def _taken_for(self, waiting: Waiting, place: _Place) -> bool:
+        """Whether it may begin there for all that others do."""
+        if self._shared is None:
+            return True
+        url = place.server.url
+        if url in self._full:
+            return False
+        unwanted = waiting.lane == "interactive" or not any(
+            self._shared.is_wanted(each.server.url) for each in self._of_node(place.server.node)
+        )
+        give_back = self._shared.take(url, place.slots) if unwanted else None
+        if give_back is None:
+            self._full.add(url)
+            return False
+        self._taken[waiting.ticket] = give_back
+        return True
+
+    def _tell_others(self) -> None:
+        """What the calls of people wait for."""
+        if self._shared is not None:
+            waiting = self._queues["interactive"].values()
+            self._shared.want({
+                place.server.url
+                for each in waiting
+                for place in self._for("interactive", each.role, each.avoid)
+                if place.fit
+            })  # fmt: skip
+
+    @property
+    def waits_for_others(self) -> bool:
+        """Whether a call could begin but for what other processes do, who do not tell when that is
+        over."""
+        return bool(self._full)
 
     def _for(self, lane: Lane, role: Role, avoid: frozenset[str] = frozenset()) -> list[_Place]:
         """The servers of a lane that answer for a role."""
@@ -251,6 +333,8 @@ class Scheduler:
 
     def ended(self, ticket: int, ending: Ending, now: float) -> None:
         """A call that was begun has come to an end."""
+        if (give_back := self._taken.pop(ticket, None)) is not None:
+            give_back()
         found = self._running.pop(ticket, None)
         if found is None:
             return  # its node was removed

@@ -16,6 +16,8 @@ from concurrent.futures import Future
 from rewound.eventlog.clock import Clock, SystemClock
 from rewound.eventlog.envelope import PERSON, Actor
 from rewound.eventlog.errors import RewoundError, StoreBusy
+from rewound.llm.dispatching import Dispatcher
+from rewound.llm.slot_files import SlotFiles
 from rewound.memory import requests as q
 from rewound.memory import wire
 from rewound.memory.file_reads import ASKED_OF_THE_OWNER, FileReads
@@ -23,6 +25,7 @@ from rewound.memory.inputs import sift
 from rewound.memory.link import WAIT_S, Link
 from rewound.memory.meaning import Meaning
 from rewound.memory.models import NO_MODELS, Models
+from rewound.memory.place import slots_folder
 from rewound.memory.replies import Reply
 from rewound.memory.reranking import Reranks
 from rewound.memory.rewriting import Rewrites
@@ -54,6 +57,7 @@ class LookingOn:
         self._wait_s = wait_s
         self._link = Link(data, clock=self._clock, models=NO_MODELS, wait_s=wait_s, may_own=False)
         self._nodes = nodes = models.make_dispatcher()
+        nodes.share(SlotFiles(slots_folder()))
         self._meaning = Meaning(models.make_embedder(nodes))
         self._reranks = Reranks.of(models, self._meaning.embedder, nodes)
         nodes.on_return(self._meaning.nodes_are_back)
@@ -134,15 +138,16 @@ class LookingOn:
             _log.warning("the files cannot be read here for now: %s", error)
             connection.close()
             return None
-        return _Files(connection, reads)
+        return _Files(connection, reads, self._nodes)
 
 
 class _Files:
     """The opened files, and the connection that they depend on. `left` once they may be closed."""
 
-    def __init__(self, connection: wire.Connection, reads: FileReads) -> None:
+    def __init__(self, connection: wire.Connection, reads: FileReads, nodes: Dispatcher) -> None:
         self.reads = reads
         self.left = False
+        self._nodes = nodes
         self._connection = connection
         self._thread = threading.Thread(target=self._listen, name="rewound-onlooker", daemon=True)
         self._thread.start()
@@ -157,6 +162,8 @@ class _Files:
         """Do as the owner says until it leaves."""
         try:
             while isinstance(frame := self._connection.receive(), wire.Renew):
+                if frame.nodes is not None:
+                    self._nodes.follow(frame.nodes)
                 self.reads.renew()
                 self._connection.send(wire.Renewed(frame.number))
         except (wire.PeerGone, OSError) as gone:

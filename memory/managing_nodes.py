@@ -36,8 +36,9 @@ def nodes(request: q.Nodes, engine: Engine) -> NodeList:
     if dispatcher is None:
         return NodeList(nodes=(), queues={}, notes=("this store works with no models at all",))
     notes: list[str] = []
-    if request.action in ("add", "drain", "remove"):
+    if request.changes:
         _change(request, dispatcher)
+        engine.onlookers.tell_nodes()
         notes.append(_UNTIL)
     dispatcher.watch()
     dispatcher.settle(SETTLE_S)

@@ -2,7 +2,8 @@
 
 A process says so through the socket before it opens a file, and its connection stands for it until
 it has closed them. So the owner knows all of them, and none that has died. When bytes were erased
-or a file was replaced, each is told, and answers once nothing of before is open or kept there.
+or a file was replaced, each is told, and answers once nothing of before is open or kept there. With
+it each is told the nodes that there are; also at first, and when they change.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import threading
 from collections.abc import Callable
 
 from rewound.eventlog.errors import StoreBusy
+from rewound.llm.nodes import Enlisted
 from rewound.memory import wire
 
 PATIENCE_S = 30.0
@@ -34,13 +36,17 @@ class Onlookers:
         self.patience_s = PATIENCE_S
         self._all: dict[wire.Connection, _Onlooker] = {}
         self._number = 0
+        self._files_number = 0
+        self._nodes_changed = False
+        self.nodes: Callable[[], tuple[Enlisted, ...]] | None = None
+        """Tells the nodes, where calls are made at any."""
         self._changed = threading.Condition(threading.Lock())
 
     @property
     def late(self) -> bool:
         """Whether one of them may still have open, or keep, what was replaced or erased."""
         with self._changed:
-            return self._is_late(self._number)
+            return self._is_late(self._files_number)
 
     def attend(self, connection: wire.Connection, welcome: Callable[[], None]) -> None:
         """Count who is at the other end as an onlooker until it leaves; `welcome` tells it so.
@@ -50,6 +56,9 @@ class Onlookers:
         with self._changed:
             welcome()  # in here, or what all are told could come before it, or into the midst of it
             onlooker = self._all[connection] = _Onlooker(self._number)
+            table = self._table()
+            if table or self._nodes_changed:
+                connection.send(wire.Renew(self._number, table))
         try:
             while isinstance(frame := connection.receive(), wire.Renewed):
                 with self._changed:
@@ -66,8 +75,15 @@ class Onlookers:
         without waiting for it."""
         with self._changed:
             self._number += 1
-            for connection, onlooker in self._all.items():
-                self._send(connection, onlooker)
+            self._files_number = self._number
+            self._send_all()
+
+    def tell_nodes(self) -> None:
+        """Have them send their work to the nodes that there are now, without waiting for it."""
+        with self._changed:
+            self._number += 1
+            self._nodes_changed = True
+            self._send_all()
 
     def wait(self) -> None:
         """Wait until they have done what they were told. Raises StoreBusy when one is too slow.
@@ -75,11 +91,15 @@ class Onlookers:
         Whoever comes later finds the files of then, and is not waited for.
         """
         with self._changed:
-            number = self._number
+            number = self._files_number
             if not self._changed.wait_for(lambda: not self._is_late(number), self.patience_s):
                 raise StoreBusy(
                     "another process that reads the store still has open what was replaced"
                 )
+
+    def _send_all(self) -> None:
+        for connection, onlooker in self._all.items():
+            self._send(connection, onlooker)
 
     def _send(self, connection: wire.Connection, onlooker: _Onlooker) -> None:
         """Tell one of the last number, unless its answer to an earlier one is still to come: so
@@ -88,9 +108,12 @@ class Onlookers:
             return
         onlooker.told = self._number
         try:
-            connection.send(wire.Renew(self._number))
+            connection.send(wire.Renew(self._number, self._table()))
         except (wire.PeerGone, OSError) as gone:  # its own thread sees it end
             _log.debug("an onlooker left: %s", gone)
+
+    def _table(self) -> tuple[Enlisted, ...] | None:
+        return None if self.nodes is None else self.nodes()
 
     def _is_late(self, number: int) -> bool:
         return any(onlooker.renewed < number for onlooker in self._all.values())

@@ -117,6 +117,11 @@ def runtime_folder() -> Path:
     raise InvalidInput("no folder for sockets: set XDG_RUNTIME_DIR to a short path of your own")
 
 
+def slots_folder() -> Path:
+    """Where processes of this user share the slots of model servers."""
+    return runtime_folder() / "slots"
+
+
 def private_folder(folder: Path) -> Path:
     """Make a folder that only this user can enter; refuse one that somebody else prepared."""
     folder.mkdir(mode=0o700, exist_ok=True)

@@ -487,6 +487,11 @@ class Nodes(Request, frozen=True, kw_only=True, tag=True):
     model: str | None = None
     api_key: str | None = None
 
+    @property
+    def changes(self) -> bool:
+        """Whether it changes where work is sent to."""
+        return self.action in ("add", "drain", "remove")
+
 
 class Verify(Request, frozen=True, kw_only=True, tag=True):
     expect: str | None = None

@@ -17,12 +17,13 @@ from rewound.eventlog.ids import IdSource
 from rewound.eventlog.instants import show_us
 from rewound.eventlog.lmdb_log import LmdbLog
 from rewound.llm.dispatching import Dispatcher
+from rewound.llm.slot_files import SlotFiles
 from rewound.memory.embedding import EmbeddingDuty
 from rewound.memory.engine import WAIT_S, Engine
 from rewound.memory.extracting import Extracting
 from rewound.memory.judging import Judging
 from rewound.memory.models import NO_MODELS, Models
-from rewound.memory.place import Layout
+from rewound.memory.place import Layout, slots_folder
 from rewound.memory.reranking import Reranks
 from rewound.memory.rewriting import Rewrites
 from rewound.memory.workers import Duty, Workers
@@ -50,6 +51,7 @@ class Store:
             views = self._views = _open_views(layout, log, ranker)
             opened.callback(views.close)
             nodes = models.make_dispatcher()
+            nodes.share(SlotFiles(slots_folder()))
             self.engine = Engine(
                 log,
                 views,
@@ -64,6 +66,7 @@ class Store:
             )
             opened.callback(self.engine.close)
             self.engine.nodes = nodes
+            self.engine.onlookers.nodes = nodes.table
             opened.callback(nodes.close)
             self.workers = _workers(self.engine, layout, models, nodes)
             opened.callback(self.workers.stop)

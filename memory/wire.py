@@ -8,8 +8,8 @@
     HandOver(id)              →
                               ←  Answer(id, None), then one byte that carries the owner lock
     LookOn(id)                →
-                              ←  Answer(id, None), then, whenever files were replaced:
-                              ←  Renew(number)
+                              ←  Answer(id, None), then, whenever files or nodes were replaced:
+                              ←  Renew(number, nodes)
     Renewed(number)           →
 
 A frame is a 4-byte big-endian length and one msgpack map. `Hello` must stay readable for ever: it
@@ -33,6 +33,7 @@ from rewound.eventlog.errors import (
     ReadOnly,
     RewoundError,
 )
+from rewound.llm.nodes import Enlisted
 from rewound.memory.replies import AnyReply, Failure, Reply
 from rewound.memory.requests import Request
 
@@ -72,9 +73,11 @@ class LookOn(msgspec.Struct, frozen=True, tag="look on"):
 
 
 class Renew(msgspec.Struct, frozen=True, tag="renew"):
-    """To an onlooker: let go of what was read before, and open the files that are there now."""
+    """To an onlooker: let go of what was read before, open the files that are there now, and send
+    work to these `nodes` (None: to those of its settings)."""
 
     number: int
+    nodes: tuple[Enlisted, ...] | None = None
 
 
 class Renewed(msgspec.Struct, frozen=True, tag="renewed"):

@@ -26,6 +26,7 @@ from rewound.memory import requests as q
 from rewound.memory.link import Link
 from rewound.memory.models import NO_MODELS
 from tests.http.serving import WAIT_S, Api, Served, serving
+from tests.integration.noding import nodes
 
 Json = Any
 
@@ -258,6 +259,30 @@ def test_a_reader_that_is_killed_is_started_again(served: Served, both: Both) ->
         restarts = processes(served)[1]["restarts"]
         figures = again.reader.get("/metrics").text
         assert f"rewound_http_worker_restarts_total {restarts}" in figures
+
+
+def test_a_node_that_is_added_works_for_readers_too(tmp_path: Path) -> None:
+    settings = MODELS | {"REWOUND_REWRITER": "model", "REWOUND_NODES": "http://127.0.0.1:9"}
+    with (
+        nodes(1) as (server,),
+        serving(tmp_path, "--workers", "2", **settings) as served,
+        ExitStack() as opened,
+    ):
+        server.good = lambda told: {"query": "harbour"}
+        reader = Both(served, opened).reader
+        reader.post("/v1/messages", json={"messages": [{"content": "The port is calm."}]})
+        asked = {"query": "port", "rewrite": True}
+        assert "rewriter failed" in str(reader.get("/v1/search", params=asked).json()["notes"])
+        cli = Link(served.data, models=NO_MODELS, may_own=False)
+        cli.call(q.Nodes(action="add", name="late", chat=server.url))
+        cli.close()
+
+        def by_the_node() -> bool:
+            reader.get("/v1/search", params=asked)
+            return bool(server.told)
+
+        until(by_the_node)
+        assert is_reader(reader)
 
 
 def is_gone(pid: int) -> bool:

@@ -1,9 +1,12 @@
 """Calls at nodes, over the wire of scripted servers that are killed, hung and slowed down."""
 
 import contextlib
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,10 +21,11 @@ from rewound.llm.dispatching import Dispatcher
 from rewound.llm.embedding import EmbeddingAway, EmbeddingBusy
 from rewound.llm.embedding_server import EmbeddingServer
 from rewound.llm.looking import Look, Seen
-from rewound.llm.nodes import LANES, Endpoint, Lane, Node
+from rewound.llm.nodes import LANES, Endpoint, Enlisted, Lane, Node
 from rewound.llm.plain_rerankers import EmbedderReranker
 from rewound.llm.replies import ChatFailed
 from rewound.llm.reranking import RerankFailed
+from rewound.llm.slot_files import SlotFiles
 from rewound.memory.meaning import Meaning
 from tests.integration.noding import ScriptedNode, nodes
 
@@ -414,3 +418,88 @@ def states(dispatcher: Dispatcher) -> list[str]:
 def test_without_any_node_for_it_nobody_is_asked() -> None:
     with dispatching([]) as dispatcher, pytest.raises(NodesAway):
         run(dispatcher, "interactive")
+
+
+@contextlib.contextmanager
+def apart(server: ScriptedNode, folder: Path, count: int = 2) -> Iterator[list[Dispatcher]]:
+    """Dispatchers of one node, as they are in so many processes."""
+    with contextlib.ExitStack() as stack:
+        made = [stack.enter_context(dispatching([server])) for _ in range(count)]
+        for each in made:
+            each.share(SlotFiles(folder))
+            eventually(lambda each=each: states(each) == ["up"])  # type: ignore[misc]
+        yield made
+
+
+def test_processes_share_the_slots_of_a_node(tmp_path: Path) -> None:
+    with nodes(1, slots=2) as (server,), apart(server, tmp_path / "slots", 3) as dispatchers:
+        echoing(server)
+        server.delay_s = 0.002
+        chats = [chat_at(each) for each in dispatchers] * 8
+        with ThreadPoolExecutor(24) as pool:
+            texts = [str(number) for number in range(24)]
+            assert list(pool.map(ask, chats, texts)) == [[text] for text in texts]
+        assert server.most == 2
+
+
+def test_a_person_goes_before_the_background_of_another_process(tmp_path: Path) -> None:
+    with nodes(1) as (server,), apart(server, tmp_path / "slots") as (one, other):
+        echoing(server)
+        first = threading.Event()
+        server.within = lambda: first.wait(LONG_S)
+        behind = chat_at(one)
+        with ThreadPoolExecutor(4) as pool:
+            running = [pool.submit(ask, behind, f"behind {number}") for number in range(3)]
+            assert server.asked.wait(LONG_S)
+            person = pool.submit(ask, chat_at(other, "interactive"), "person")
+            eventually(lambda: other.lanes()["interactive"].waiting == 1)
+            first.set()
+            assert person.result(LONG_S) == ["person"]
+            assert [each.result(LONG_S) for each in running]
+        assert server.told[1] == "person"
+
+
+def test_what_a_process_held_is_free_when_it_is_gone(tmp_path: Path) -> None:
+    """The slots, and that a person waited."""
+    holds = (
+        "import sys; from pathlib import Path; from rewound.llm.slot_files import SlotFiles\n"
+        "slots = SlotFiles(Path(sys.argv[1])); slots.take('http://a', 1); slots.want(['http://a'])\n"
+        "print('held', flush=True); sys.stdin.read()"
+    )
+    slots = SlotFiles(tmp_path)
+    with subprocess.Popen(
+        [sys.executable, "-c", holds, str(tmp_path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None and process.stdout.readline() == b"held\n"
+        assert slots.take("http://a/v1", 1) is None, "one server by either address"
+        assert slots.is_wanted("http://a") and not slots.is_wanted("http://b")
+        process.kill()
+        process.wait(LONG_S)
+        assert not slots.is_wanted("http://a")
+        give_back = slots.take("http://a", 1)
+        assert give_back is not None and slots.take("http://a", 1) is None
+        give_back()
+        assert slots.take("http://a", 1) is not None
+
+
+def test_a_table_of_nodes_is_followed() -> None:
+    one, other = (Node(name=name, urls={"chat": f"http://127.0.0.1:{port}"})
+                  for name, port in (("one", 9), ("other", 19)))  # fmt: skip
+    leads = Dispatcher([one, other])
+    follows = Dispatcher([Node(name="own", urls={"embed": "http://127.0.0.1:29"})])
+    try:
+        follows.follow(leads.table())
+        assert follows.table() == leads.table() == (Enlisted(one), Enlisted(other))
+        leads.drain("one")
+        moved = Node(name="other", urls={"chat": "http://127.0.0.1:39"}, slots=3)
+        leads.remove("other")
+        leads.add(moved)
+        follows.follow(leads.table())
+        assert follows.table() == (Enlisted(one, draining=True), Enlisted(moved))
+        leads.add(one)
+        follows.follow(leads.table())
+        assert sorted(each.draining for each in follows.table()) == [False, False]
+    finally:
+        leads.close()
+        follows.close()

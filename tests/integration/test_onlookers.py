@@ -212,3 +212,26 @@ def test_who_looks_on_asks_a_model_again_when_its_server_is_back(
         finally:
             link.close()
         assert link._meaning.of("ink") is None, "nobody is asked any more"
+
+
+def test_who_looks_on_is_told_the_owners_nodes(owner: Link) -> None:
+    """Those that there are at first, with their keys, and whenever they change."""
+    url = "http://127.0.0.1:9"
+    owner.call(q.Nodes(action="add", name="first", chat=url, api_key="K1"))
+    onlooker = look_on(owner)
+
+    def told() -> list[tuple[str, str | None, bool]]:
+        frame = onlooker.receive()
+        assert isinstance(frame, wire.Renew) and frame.nodes is not None
+        onlooker.send(wire.Renewed(frame.number))
+        return [(each.node.name, each.node.key, each.draining) for each in frame.nodes]
+
+    assert told() == [("first", "K1", False)]
+    owner.call(q.Nodes(action="drain", name="first"))
+    assert told() == [("first", "K1", True)]
+    assert compaction(owner) == "none", "no file is meant"
+    owner.call(q.Nodes(action="add", name="second", embed=url))
+    owner.call(q.Nodes(action="remove", name="first"))
+    while (now := told()) != [("second", None, False)]:
+        assert len(now) == 2
+    onlooker.close()
