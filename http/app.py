@@ -179,7 +179,7 @@ async def _answer(
 
 
 def _check_node_changes(asked: q.Request, limits: Limits) -> None:
-    """Texts are sent to model servers: who may ask the store may not choose them. Raises Problem."""
+    """Texts are sent to model servers: whoever may ask the store does not choose them."""
     if isinstance(asked, q.Nodes) and asked.changes and not limits.node_changes:
         raise Problem(
             "forbidden",

@@ -95,9 +95,7 @@ def _run(state: State, settings: Settings) -> None:
     log_to_stderr("%(levelname)s %(message)s", level=logging.INFO)
     door = _door(settings)
     workers = settings.workers
-    bounds = Limits(
-        body_bytes=settings.max_body_mb * MIB, node_changes=settings.allow_node_changes
-    )
+    bounds = Limits(body_bytes=settings.max_body_mb * MIB, node_changes=settings.allow_node_changes)
     limits = shared(bounds, workers)
     sockets = _bound(settings, limits)
     address = address_of(sockets, settings.host)

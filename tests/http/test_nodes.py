@@ -3,6 +3,9 @@
 from pathlib import Path
 
 from rewound.memory import replies as r
+from rewound.memory import requests as q
+from rewound.memory.link import Link
+from rewound.memory.models import NO_MODELS
 from tests.http.serving import Api, reply_of, serving
 from tests.integration.noding import nodes
 from tests.integration.test_dispatching import eventually
@@ -13,7 +16,11 @@ def test_a_store_serves_with_its_node_down_and_says_so(tmp_path: Path) -> None:
     with nodes(2) as (server, other):
         server.good = other.good = box
         server.kill()
-        settings = {"REWOUND_EXTRACTOR": "model", "REWOUND_NODES": server.url}
+        settings = {
+            "REWOUND_EXTRACTOR": "model",
+            "REWOUND_NODES": server.url,
+            "REWOUND_ALLOW_NODE_CHANGES": "true",
+        }
         with serving(tmp_path, **settings) as served, served.client() as client:
             api = Api(client, "a")
             api.send("POST", "/v1/messages", {"messages": [{"content": said("a")[0]}]})
@@ -36,3 +43,24 @@ def test_a_store_serves_with_its_node_down_and_says_so(tmp_path: Path) -> None:
             assert client.get("/v1/nodes").json()["nodes"][1]["addresses"][0]["state"] == "up"
             gone = api.send("POST", "/v1/nodes", {"action": "remove", "name": "nobody"})
             assert gone.status_code == 404 and "the nodes are" in gone.json()["error"]["message"]
+
+
+def test_whoever_has_the_key_does_not_choose_where_texts_are_sent(tmp_path: Path) -> None:
+    """But who has the store's own socket may, as the command line has."""
+    with serving(tmp_path) as served, served.client() as client:
+        api = Api(client, "a")
+        changes = (
+            {"action": "add", "name": "theirs", "chat": "http://127.0.0.1:9"},
+            {"action": "drain", "name": "theirs"},
+            {"action": "remove", "name": "theirs"},
+        )
+        for change in changes:
+            refused = api.send("POST", "/v1/nodes", change)
+            error = refused.json()["error"]
+            assert (refused.status_code, error["code"]) == (403, "forbidden")
+            assert "allow_node_changes" in error["message"] and error["field"] == "action"
+        link = Link(served.data, models=NO_MODELS, may_own=False)
+        link.call(q.Nodes(action="add", name="ours", chat="http://127.0.0.1:9"))
+        link.close()
+        listed = reply_of(api.send("POST", "/v1/nodes", {"action": "list"}), r.NodeList)
+        assert [node.name for node in listed.nodes] == ["ours"]

@@ -112,10 +112,8 @@ def serving(log: Path, *flags: str) -> Iterator[LlamaServer]:
 def model_that_runs() -> Path:
     """The model in a form that this machine can run; skips where the server's package is not made
     for the machine, or its code not for the processor. Anything else that is amiss is a failure."""
-    if not sys.platform.startswith("linux") or platform.machine() != "x86_64":
-        pytest.skip("the package of the real model server is for Linux on x86_64 alone")
+    binary_that_runs()
     model = packaged()
-    _binary()
     trouble = _trouble(model)
     if trouble is not None and trouble.status == -signal.SIGILL:
         model = plain_copy(model)
@@ -125,6 +123,13 @@ def model_that_runs() -> Path:
     if trouble is not None:
         raise trouble
     return model
+
+
+def binary_that_runs() -> Path:
+    """The server's program; skips where its package is not made for the machine."""
+    if not sys.platform.startswith("linux") or platform.machine() != "x86_64":
+        pytest.skip("the package of the real model server is for Linux on x86_64 alone")
+    return _binary()
 
 
 def _trouble(model: Path) -> Ended | None:
