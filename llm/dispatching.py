@@ -24,7 +24,7 @@ from rewound.llm.scheduling import (
     Drop,
     Ending,
     EndpointFigures,
-    Refused,
+    NotTaken,
     Scheduler,
     SharedSlots,
 )
@@ -173,7 +173,7 @@ class Dispatcher:
                 raise GivenUp(_GONE)
             try:
                 ticket = self._scheduler.offer(lane, role, until, avoid)
-            except Refused as refused:
+            except NotTaken as refused:
                 raise _why(refused) from None
             try:
                 decided = self._wait_for(ticket, asker)
@@ -447,7 +447,7 @@ def _seen(look: Look) -> Seen:
         return Seen(False)
 
 
-def _why(refused: Refused) -> NotAsked:
+def _why(refused: NotTaken) -> NotAsked:
     if refused.away:
         return NodesAway(_away(refused.role, refused.lane))
     return NodesBusy(

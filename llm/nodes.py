@@ -50,7 +50,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
         if not name or len(name) > NAME_CHARS_MAX or not _SIGNS.issuperset(name):
             raise InvalidInput(
                 f"a node's name has letters, digits and . - _ : [ ] /, at most {NAME_CHARS_MAX} of "
-                f"them: {_cut(name)!r} does not do",
+                f"them: {brief(name)!r} does not do",
                 field="name",
             )
         if not self.urls:
@@ -173,7 +173,7 @@ def _parsed(text: str | None, setting: str) -> Iterator[tuple[str, dict[Role, st
         if sign and "/" not in role:
             if role not in ROLES:
                 raise InvalidInput(
-                    f"{setting} holds {_cut(role)!r}: the role before the = is one of {_LISTED}",
+                    f"{setting} holds {brief(role)!r}: the role before the = is one of {_LISTED}",
                     field=setting,
                 )
             yield _at_url(rest, {role: rest}, setting)
@@ -203,7 +203,7 @@ def at_host(host: str, setting: str) -> dict[Role, str]:
         port, named = 0, None
     if port is not None or not named or not _SIGNS.issuperset(host) or "/" in host:
         raise InvalidInput(
-            f"{setting} holds {_cut(shown(host))!r}: use the name of a machine (which means embed "
+            f"{setting} holds {brief(shown(host))!r}: use the name of a machine (which means embed "
             "on 8080, rerank on 8081, chat on 8082), an address such as http://10.0.0.2:8082 for "
             "chat, or a role and an address such as embed=http://10.0.0.2:8080",
             field=setting,
@@ -211,12 +211,17 @@ def at_host(host: str, setting: str) -> dict[Role, str]:
     return {role: f"{url}:{port}" for role, port in PORTS.items()}
 
 
-def check_url(url: str, what: str) -> None:
-    """Raises InvalidInput for what is no address of a server, or holds a password."""
+ADDRESSES = "http://127.0.0.1:8080 or https://api.openai.com/v1"
+"""Addresses as they may look."""
+
+
+def check_url(
+    url: str, what: str, examples: str = ADDRESSES, key: str = "a setting of its own"
+) -> None:
+    """Raises InvalidInput for what is no address of a server, or holds a password. `what` names it,
+    `examples` are right ones, and `key` is where a key belongs."""
     wrong = InvalidInput(
-        f"{what} is {_cut(shown(url))!r}: use an address such as http://127.0.0.1:8080 or "
-        "https://api.openai.com/v1",
-        field=what,
+        f"{what} is {brief(shown(url))!r}: use an address such as {examples}", field=what
     )
     try:
         parts = urlsplit(url)
@@ -224,9 +229,7 @@ def check_url(url: str, what: str) -> None:
     except ValueError:  # a port that is none, a bracket too many
         raise wrong from None
     if parts.username is not None or parts.password is not None:
-        raise InvalidInput(
-            f"{what} holds a user or a password: give a key as a setting of its own", field=what
-        )
+        raise InvalidInput(f"{what} holds a user or a password: put the key into {key}", field=what)
     if not there or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
         raise wrong
     if not url.isprintable() or " " in url:
@@ -250,5 +253,6 @@ def check_key(key: str, what: str) -> None:
         )
 
 
-def _cut(value: str) -> str:
+def brief(value: str) -> str:
+    """So much of a value as a message shows."""
     return value if len(value) <= 40 else value[:37] + "…"

@@ -31,7 +31,7 @@ _FIRST_GUESS_S = 1.0
 AFTER_S_MAX = 300
 
 
-class Refused(Exception):
+class NotTaken(Exception):
     """A call that is not taken. `after_s` is when to try again, whole seconds.
 
     `away`: no server that could answer is up; else the queue is full.
@@ -222,14 +222,14 @@ class Scheduler:
     def offer(
         self, lane: Lane, role: Role, until: float, avoid: frozenset[str] = frozenset()
     ) -> int:
-        """A ticket for a call that may wait until then. Raises Refused."""
+        """A ticket for a call that may wait until then. Raises NotTaken."""
         if not any(place.fit for place in self._for(lane, role, avoid)):
             self._refused[lane, True] += 1
-            raise Refused(role, lane, math.ceil(self._pace.probe_s), away=True)
+            raise NotTaken(role, lane, math.ceil(self._pace.probe_s), away=True)
         queue = self._queues[lane]
         if len(queue) >= self._queue_max[lane] and not self._room(lane, role, avoid):
             self._refused[lane, False] += 1
-            raise Refused(role, lane, self._after_s(lane, role), away=False)
+            raise NotTaken(role, lane, self._after_s(lane, role), away=False)
         self._serial += 1
         queue[self._serial] = Waiting(self._serial, lane, role, until, avoid)
         return self._serial

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from rewound.eventlog.errors import InvalidInput
-from rewound.llm.nodes import shown
+from rewound.llm.nodes import ADDRESSES, brief, check_key, check_url
 
 EXAMPLES = {
-    "CHAT": "http://127.0.0.1:8080 or https://api.openai.com/v1",
-    "EMBED": "http://127.0.0.1:8080 or https://api.openai.com/v1",
+    "CHAT": ADDRESSES,
+    "EMBED": ADDRESSES,
     "RERANK": "http://127.0.0.1:8081 or https://api.cohere.com/v2",
 }
 """Role of a server -> addresses as they may look."""
@@ -40,7 +39,7 @@ def key_of(
     except UnicodeDecodeError:
         reason = "it is no text"
     raise InvalidInput(
-        f"{setting} names {cut(file)!r}, which cannot be read: {reason}", field=setting
+        f"{setting} names {brief(file)!r}, which cannot be read: {reason}", field=setting
     )
 
 
@@ -49,37 +48,14 @@ def key_from(env: Mapping[str, str], role: str) -> str | None:
     return key_of(env.get(f"REWOUND_{role}_KEY"), env.get(f"REWOUND_{role}_KEY_FILE"), role)
 
 
-def check_url(url: str, role: str = "CHAT") -> None:
-    """Raises InvalidInput for what is no address of a server."""
-    setting = f"REWOUND_{role}_URL"
-    wrong = InvalidInput(
-        f"{setting} is {cut(shown(url))!r}: use an address such as {EXAMPLES[role]}", field=setting
-    )
-    try:
-        parts = urlsplit(url)
-        there = bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is none, a bracket too many
-        raise wrong from None
-    if parts.username is not None or parts.password is not None:
-        raise InvalidInput(
-            f"{setting} holds a user or a password: put the key into REWOUND_{role}_KEY",
-            field=setting,
-        )
-    if not there or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
-        raise wrong
-    if not url.isprintable() or " " in url:
-        raise wrong
-
-
-def check_key(key: str, role: str = "CHAT") -> None:
-    """Raises InvalidInput for what no header can hold."""
-    if not key.isascii() or not key.isprintable():
-        setting = f"REWOUND_{role}_KEY"
-        raise InvalidInput(
-            f"{setting} holds characters that a key cannot have: letters, digits and signs of "
-            "ASCII only, in one line",
-            field=setting,
-        )
+def check_server(url: str | None, key: str | None, role: str = "CHAT") -> None:
+    """Raises InvalidInput for what is no address of a server, and for a key that no header can
+    hold."""
+    setting = f"REWOUND_{role}_KEY"
+    if url is not None:
+        check_url(url, f"REWOUND_{role}_URL", EXAMPLES[role], setting)
+    if key:
+        check_key(key, setting)
 
 
 def check_named(what: str, url: str | None, role: str) -> None:
@@ -92,8 +68,3 @@ def check_named(what: str, url: str | None, role: str) -> None:
             f"as {EXAMPLES[role].partition(' ')[0]}",
             field=setting,
         )
-
-
-def cut(value: str) -> str:
-    """The beginning of a value, for a message."""
-    return value if len(value) <= 40 else value[:37] + "…"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import msgspec
 
 from rewound.eventlog.errors import InvalidInput
-from rewound.llm.nodes import Lane, Node, Role, check_names, nodes_of
-from rewound.memory.model_servers import check_key, check_named, check_url, cut, key_from
+from rewound.llm.nodes import Lane, Node, Role, brief, check_names, nodes_of
+from rewound.memory.model_servers import check_named, check_server, key_from
 
 if TYPE_CHECKING:
     from rewound.llm.attribute_table import Row
@@ -99,10 +99,8 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         for role in ("CHAT", "EMBED", "RERANK"):
-            if (url := getattr(self, f"{role.lower()}_url")) is not None:
-                check_url(url, role)
-            if (key := getattr(self, f"{role.lower()}_key")) is not None:
-                check_key(key, role)
+            name = role.lower()
+            check_server(getattr(self, f"{name}_url"), getattr(self, f"{name}_key"), role)
         self._check_servers()
         if self.reranker == "embedder" and self.embedder == "none":
             raise InvalidInput(
@@ -186,7 +184,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
                 if value not in get_args(known):
                     right = ", ".join(get_args(known))
                     raise InvalidInput(
-                        f"{variable} is {cut(value)!r}: use one of {right}", field=variable
+                        f"{variable} is {brief(value)!r}: use one of {right}", field=variable
                     )
                 given[name] = value
         if value := env.get("REWOUND_THREADS", "").strip():
@@ -406,7 +404,7 @@ def _content(path: str, setting: str) -> bytes:
 def _whole(variable: str, value: str, most: int, nothing: str) -> int:
     if not value.isascii() or not value.isdigit() or len(value) > 9 or int(value) > most:
         raise InvalidInput(
-            f"{variable} is {cut(value)!r}: use a whole number from 0 ({nothing}) to {most}",
+            f"{variable} is {brief(value)!r}: use a whole number from 0 ({nothing}) to {most}",
             field=variable,
         )
     return int(value)
@@ -416,4 +414,4 @@ def _number(value: str, setting: str, kind: type[int] | type[float]) -> float:
     try:
         return kind(value[:40])
     except ValueError:
-        raise InvalidInput(f"{setting} is {cut(value)!r}: use a number", field=setting) from None
+        raise InvalidInput(f"{setting} is {brief(value)!r}: use a number", field=setting) from None

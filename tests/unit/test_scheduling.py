@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from rewound.llm.breaking import Pace
 from rewound.llm.nodes import LANES, Endpoint, Lane, Node, Role
-from rewound.llm.scheduling import Begin, Drop, Refused, Scheduler
+from rewound.llm.scheduling import Begin, Drop, NotTaken, Scheduler
 
 PACE = Pace(probe_s=10.0)
 FAR = 1e9
@@ -91,7 +91,7 @@ def test_a_full_queue_says_when_to_try_again() -> None:
     for _ in range(3):
         scheduler.offer("background", "chat", FAR)
         begun(scheduler, 7)
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(NotTaken) as caught:
         scheduler.offer("background", "chat", FAR)
     assert (caught.value.away, caught.value.after_s) == (False, 14)
     assert scheduler.refused("background") == (1, 0)
@@ -106,7 +106,7 @@ def test_with_every_server_down_it_is_said_at_once() -> None:
     for _ in range(2):
         scheduler.probed(server, 0, well=False, slots=None, busy=None)
     assert scheduler.decide(0) == [Drop(waits, late=False)]
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(NotTaken) as caught:
         scheduler.offer("interactive", "chat", FAR)
     assert (caught.value.away, caught.value.after_s) == (True, 10)
     scheduler.ended(running, "away", 1)
@@ -119,7 +119,7 @@ def test_a_call_does_not_go_back_to_where_nobody_was() -> None:
     scheduler.offer("background", "chat", FAR, frozenset({"a/chat"}))
     scheduler.offer("background", "chat", FAR, frozenset({"a/chat"}))
     assert [server for _, server in begun(scheduler)] == ["b/chat"]
-    with pytest.raises(Refused):
+    with pytest.raises(NotTaken):
         scheduler.offer("background", "chat", FAR, frozenset({"a/chat", "b/chat"}))
 
 
@@ -197,7 +197,7 @@ class Scheduling(RuleBasedStateMachine):
         could = list(self._could(lane, role, away))
         try:
             ticket = self.scheduler.offer(lane, role, until, away)
-        except Refused as refused:
+        except NotTaken as refused:
             assert refused.after_s >= 1
             if refused.away:
                 assert not could
