@@ -137,21 +137,21 @@ def _seconds(seconds: float) -> str:
 
 def account(meter: Meter | None, price: Price | None, things: int) -> Column:
     """What the calls took; of rules nothing."""
-    calls, tokens = ("0", "0 / 0") if meter is None else (
-        f"{meter.calls} ({meter.failed.total()} failed)",
-        f"{meter.spent.read} / {meter.spent.written}",
-    )  # fmt: skip
     if meter is None:
-        cost = each = "0"
-    elif price is None:
-        cost = each = UNKNOWN
+        told = ("0", "0", "0 / 0", "0", "0")
     else:
-        cost = f"{meter.cost(price):.4f}"
-        each = f"{1000 * meter.cost(price) / max(1, things):.2f}"
-    return [
-        ("calls", calls), ("tokens read / written", tokens),
-        ("cost", cost), ("cost of a thousand", each),
-    ]  # fmt: skip
+        failed = ", ".join(f"{n} {why.name.lower().replace('_', ' ')}" for why, n in
+                           meter.failed.most_common())  # fmt: skip
+        cost = None if price is None else meter.cost(price)
+        told = (
+            str(meter.calls),
+            failed or "0",
+            f"{meter.spent.read} / {meter.spent.written}",
+            UNKNOWN if cost is None else f"{cost:.4f}",
+            UNKNOWN if cost is None else f"{1000 * cost / max(1, things):.2f}",
+        )
+    names = ("calls", "failed", "tokens read / written", "cost", "cost of a thousand")
+    return list(zip(names, told, strict=True))
 
 
 def table(title: str, columns: Sequence[tuple[str, Column]]) -> list[str]:

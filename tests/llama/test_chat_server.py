@@ -1,12 +1,15 @@
 """Chat with a real llama.cpp server: its limits, its slots, and what becomes of work under way."""
 
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from eval.models import main as compare
 from rewound.eventlog.enums import Why
 from rewound.eventlog.instants import parse_instant
 from rewound.llm import model_extractor
@@ -156,3 +159,13 @@ def test_a_text_goes_through_the_extractor_to_its_end(
         for fact in memory.list("fact").items:
             assert "bike" in fact.text or "orange" in fact.text
         assert memory.search("orange bike").hits
+
+
+def test_models_are_compared(chat_server: LlamaServer, tmp_path: Path) -> None:
+    """The small model is far too small: each message and pair is accounted for, right or wrong."""
+    environment = {"XDG_CONFIG_HOME": str(tmp_path)}
+    asked = ["--limit", "1", "--chat", f"{chat_server.url}=SmolLM2", "--price", "SmolLM2=0.1/0.4"]
+    done = CliRunner().invoke(compare, asked, env=environment)
+    assert done.exit_code == 0, done.output
+    told = re.findall(r"^\| tokens read / written \| 0 / 0 \| (\d+) / (\d+) \|$", done.output, re.M)
+    assert len(told) == 2 and all(int(read) > 100 and int(wrote) > 5 for read, wrote in told)
