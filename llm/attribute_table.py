@@ -19,9 +19,8 @@ from rewound.llm.subjects import is_subject
 
 SUBJECT = r"(?P<s>[^,;:.!?]{1,60}?)"
 VALUE = r"(?P<v>(?:[^,;:!?]|(?<=\d)[,:](?=\d)){1,80}?)"
-# A value ends where another thought begins.
-END = (
-    r"(?=$|[,;:!?(](?!\d)| (?:and|but|because|since|so|with|which|who|where|when|as|for|now|on \d+"
+_THOUGHTS = (
+    r"but|because|since|so|with|which|who|where|when|(?<!well )as(?! well as)|for|now|on \d+"
     r"|in the week"
     r"|these days|at the (?:moment|weekend)|at (?:weekends|present|night)|again|today|tonight"
     r"|yesterday|tomorrow|nowadays|currently|lately|recently|temporarily|sometimes|before|after"
@@ -30,8 +29,14 @@ END = (
     r"|evening|night|spring|summer|autumn|fall|winter|time|[A-Z][a-z]+day)s?"
     r"|in the (?:mornings?|afternoons?|evenings?|spring|summers?|autumn|fall|winters?|past|future)"
     r"|in (?:spring|summer|autumn|winter)|on (?:weekends|weekdays|[A-Z][a-z]+days?)"
-    r"|around \w+ ?\d+|until|from \d+|in (?:early |late |mid-)?(?:\d{4}|[A-Z][a-z]+ \d{4}))\b)"
+    r"|around \w+ ?\d+|until|from \d+|in (?:early |late |mid-)?(?:\d{4}|[A-Z][a-z]+ \d{4})"
 )
+# A value ends where another thought begins.
+END = rf"(?=$|[,;:!?(](?!\d)| (?:and|{_THOUGHTS})\b)"
+LIST_END = (
+    rf"(?=$|[;!?(](?!\d)|,? (?:{_THOUGHTS}|on|in|at|from|by|to|near|through|via|while|if|that)\b)"
+)
+"""Where a list of values ends: as a value does, but for what stands between two of them."""
 ADVERB = r"(?: (?:currently|now|still|also|really|mostly|already|just|always|both|\w{3,12}ly))?"
 # A bare hour is one only where nothing is counted: at 4, not for 4 people.
 CLOCK = (
@@ -46,6 +51,16 @@ DAY = (
     r"|(?!Room)[A-Z][a-z]{2,8} (?:\d{4}(?!\d)|\d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?(?!\d)))"
 )
 _PETS = r"(?:dog|cat|puppy|kitten|parrot|rabbit|hamster|horse|snake|turtle)s?"
+_HAVE = r"(?:has|have|owns?|got|adopted|rescued)"
+_COUNT = r"(?:two|three|four|five|six|\d{1,2})"
+_KIN = "daughter son child kid brother sister sibling niece nephew"
+_NAME_VALUE = r"(?P<v>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)?)"
+# What one may be of several: a client of Orbit Labs.
+_ROLES = (
+    "client customer member supplier partner tenant subscriber founder co-founder director "
+    "shareholder patron sponsor supporter trustee citizen resident alumnus patient student"
+)
+_DAY_NAMES = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|Christmas|Easter|New Year"
 _MOVED = (
     r"(?:(?:is|was|has|were|have|got|will be)(?: now)?(?: been)? )?(?:moved|rescheduled|postponed"
     r"|pushed|shifted|changed|brought forward|delayed)(?: from [^,]{1,30}?)?(?: back| forward)? "
@@ -230,12 +245,45 @@ DEFAULT = Table(
         row("instrument", r"plays? the", single=False),
         row(
             "pet",
-            r"(?:has|owns?) (?:an?|two|three|one)(?: \w+)?",
+            rf"{_HAVE} an?(?: \w+){{0,2}}? {_PETS} (?:named|called)",
+            _NAME_VALUE,
+            single=False,
+        ),
+        *(
+            row(kin, rf"{_HAVE} an?(?: \w+)? {kin} (?:named|called)", _NAME_VALUE, single=False)
+            for kin in _KIN.split()
+        ),
+        *(
+            row(
+                kin,
+                rf"(?:has|have) {_COUNT}(?: \w+)?",
+                rf"(?P<v>{'children' if kin == 'child' else f'{kin}s'})\b",
+                single=False,
+            )
+            for kin in _KIN.split()
+        ),
+        row(
+            "pet",
+            rf"(?:has|have|owns?) (?:an?|one|{_COUNT})(?: \w+)?",
             rf"(?P<v>{_PETS})\b",
             single=False,
         ),
         row("vehicle", r"drives? an?"),
         row("owns", r"owns?(?: an?| the)?", single=False),
+        row(
+            "project",
+            r"(?:works?|(?:is|are) working|(?:has|have) been working) on"
+            rf"(?= (?:the )?(?!{_DAY_NAMES})[A-Z])",
+            single=False,
+        ),
+        *(
+            row(
+                f"{role} of",
+                rf"(?:is|are|became) (?:an?|the)(?: \w+)? {role} of(?= (?:(?:the|an?) \w|[A-Z]))",
+                single=False,
+            )
+            for role in _ROLES.split()
+        ),
         row("study", r"(?:studies|is studying|majors in|is majoring in)"),
         row("school", r"(?:attends|goes to school at|studies at)"),
         row(

@@ -23,6 +23,7 @@ from rewound.llm.attribute_table import (
 )
 from rewound.llm.changes import PART, change_of
 from rewound.llm.english import is_past
+from rewound.llm.listing import is_one_name, whole_value
 from rewound.llm.openings import openings
 from rewound.llm.people import is_person, names_people
 from rewound.llm.subjects import is_subject
@@ -80,15 +81,22 @@ _NO_VALUE = re.compile(
     r"|ridiculous|reasonable|cheap|expensive|worth|part|now|one of|another|available|set|fixed"
     r"|final)\b"
 )
-_OPINION = Row(
-    "opinion of",
+_OPINES = (
     rf"{SUBJECT}{ADVERB} (?:(?P<likes>likes?|loves?|enjoys?|adores?|(?:is|am|are)(?: really| very"
     rf"| so)?"
     r" (?:fond of|into|a (?:big |huge )?fan of|keen on))|(?P<dislikes>hates?|dislikes?|detests?"
     r"|loathes?|can['’]?t (?:really )?(?:stand|bear)|cannot (?:stand|bear)|do(?:es)?(?:n['’]t| not)"
     r"(?: really| actually)? (?:like|love|enjoy|care for)|no longer (?:likes?|loves?|enjoys?)"
     r"|(?:is|are)(?:n['’]t| not| no longer) (?:fond of|into|a (?:big )?fan of|keen on)))"
-    r" (?P<o>[\w' -]{2,40}?)(?:,? (?:right now|now|any ?more|any longer|very much|a lot|so much"
+    r" "
+)
+OPINES = re.compile(_OPINES)
+"""What stands before the thing that is liked or not."""
+
+_OPINION = Row(
+    "opinion of",
+    rf"{_OPINES}(?P<o>[\w' -]{{2,40}}?)(?:,? (?:right now|by now|now|any ?more|any longer|very much|a lot"
+    r"|so much"
     r"|at all|lately|these days"
     r"|nowadays|recently|too|as well|again))*$",
 )
@@ -180,7 +188,8 @@ def _of_owner(text: str) -> Attributes | None:
     if "favo" in text or "s name is " in text:
         favourite = _FAVOURITE.match(text) or _NAME_OF.match(text)
     if favourite and is_subject(favourite["s"]):
-        return _made(favourite["s"], favourite["a"], favourite["v"])
+        value = whole_value(text, favourite.start("v"), favourite.end("v"))
+        return _made(favourite["s"], favourite["a"], value)
     owned = _OWNED.match(text)
     if owned and is_subject(owned["s"]) and not _UNFIT_ATTRIBUTE.search(owned["a"]):
         return _owned(owned)
@@ -262,7 +271,9 @@ _NO_FAN = re.compile(
 
 def _opinion(told: Match) -> Attributes:
     row, subject, found = told
-    if _NO_THING.match(found["o"]) or _NO_FAN.search(subject):
+    first, joined, second = found["o"].partition(" and ")
+    thing = is_one_name(first, second) if joined else not _NO_THING.match(found["o"])
+    if not thing or _NO_FAN.search(subject):
         return Attributes()
     liked = "likes" if found["likes"] else "dislikes"
     return _made(subject, f"{row.attribute} {_without_article(found['o'])}", liked)
@@ -276,7 +287,7 @@ _OF_DAYS = frozenset(
 
 def _of_table(text: str, words: Sequence[str], rows: Table) -> Attributes | None:
     for row, subject, found in rows.matches(text, words):
-        attribute, value = row.attribute, found["v"]
+        attribute, value = row.attribute, whole_value(text, found.start("v"), found.end("v"))
         if row.people is not None and row.people != is_person(subject):
             continue
         if attribute == "home" and not _settles(subject, text[len(subject) : found.start("v")]):
@@ -287,12 +298,20 @@ def _of_table(text: str, words: Sequence[str], rows: Table) -> Attributes | None
             continue
         if attribute in ("birthday", "occupation"):  # The place is another matter.
             value = re.split(r" (?:in|at|for) (?=[A-Z])", value)[0]
+        if attribute == "language":
+            value = _HOW_WELL.sub("", value)
+            value = _WHERE_SPOKEN.sub("", value)
         if attribute in _OF_OWNERS and (owner := _OWNER.fullmatch(subject)):
             return _made(owner["s"], owner["a"], value)  # As in: Nina's exam is on …
         return _made(subject, attribute, value)
     return None
 
 
+_HOW_WELL = re.compile(
+    r"^(?:only|just|(?:a )?(?:little|bit of)|some|fluent|basic|good|decent|native|conversational"
+    r"|rusty|broken) (?=[A-Z])"
+)
+_WHERE_SPOKEN = re.compile(r" (?:\w{3,12}ly|well|at|in|on|to|from)\b.*")
 _OF_OWNERS = frozenset(("date", "location"))
 _OWNER = re.compile(r"(?P<s>[^'’]{1,40})['’]s (?P<a>[\w -]{2,40})")
 
@@ -318,8 +337,9 @@ _STATE = re.compile(
 def _owned(found: re.Match[str]) -> Attributes:
     """Nina's bike is orange; Nina's sister is called Marta: what is owned is the attribute."""
     name = found["a"]
-    value = re.sub(r"^(?:called|named) ", "", found["v"])
-    called = value != found["v"]
+    whole = whole_value(found.string, found.start("v"), found.end("v"))
+    value = re.sub(r"^(?:called|named) ", "", whole)
+    called = value != whole
     if names_people(name.split()[-1]) and not (called or value[:1].isupper()):
         return Attributes()  # A wife is pregnant, a dog is sick: states, no names.
     if name.endswith("address"):

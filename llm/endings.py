@@ -112,6 +112,14 @@ def ended_by(text: str, own: Sequence[Row] = ()) -> Attributes:
     return Attributes()
 
 
+def value_ended(text: str, attribute: str, own: Sequence[Row] = ()) -> str | None:
+    """Which value of an attribute a statement ends: Zephyr, in `no longer works on Zephyr`."""
+    if not _MAY_END.search(text):
+        return None
+    told = (attributes_of(held, own) for held in _held_before(text))
+    return next((found.value for found in told if found.attribute == attribute), None)
+
+
 def _held_before(text: str) -> list[str]:
     """The statement that is no longer true, as it would have been made."""
     found = _NO_LONGER.fullmatch(text)

@@ -17,11 +17,11 @@ from rewound.llm.claim_words import Token, tokens_of
 from rewound.llm.cues import about, cues_of
 from rewound.llm.denying import denials
 from rewound.llm.english import is_past
-from rewound.llm.grounds import MAY_REVIEW, YES, settle
+from rewound.llm.grounds import MAY_REVIEW, THINGS_APART, VALUES_GIVEN, YES, settle
 from rewound.llm.judging import Claim, Evidence, Pair
 from rewound.llm.limits import differ, limits_of
 from rewound.llm.people import names_people
-from rewound.llm.reading import Reading, Table, read
+from rewound.llm.reading import OPINION, Reading, Table, read
 from rewound.llm.vocabulary import are_opposites, classes_of, stem
 
 T = TypeVar("T")
@@ -47,7 +47,7 @@ def evidence(pair: Pair, extra: Table = ()) -> Evidence:
     found: Evidence = {}
     _words(found, old, new, laid)
     _subjects(found, old, new)
-    _values(found, old, new)
+    _values(found, pair, old, new)
     _frame(found, old, new)
     _difference(found, laid)
     denials(found, old, new)
@@ -235,12 +235,14 @@ def _subjects(found: Evidence, old: Reading, new: Reading) -> None:
     found["things"] = _dice(things_old, things_new)
 
 
-def _values(found: Evidence, old: Reading, new: Reading) -> None:
+def _values(found: Evidence, pair: Pair, old: Reading, new: Reading) -> None:
     if not old.attribute or not new.attribute:
         return
     if old.attribute != new.attribute:
         found["attribute_other"] = YES
+        found[THINGS_APART] = YES * _on_things_apart(old.attribute, new.attribute)
         return
+    found[VALUES_GIVEN] = YES * (pair.old.value is not None and pair.new.value is not None)
     found["attribute_same"] = YES
     # Of a class of words only the bare word is a value: is open, not is open to suggestions.
     loose = ":" in old.attribute and max(len(old.value), len(new.value)) > 2
@@ -269,6 +271,14 @@ def _values(found: Evidence, old: Reading, new: Reading) -> None:
         found["value_class"] = YES * any(
             _co_members(a, b) for a in one - other for b in other - one
         )
+
+
+def _on_things_apart(one: str, other: str) -> bool:
+    """Whether both attributes are opinions, of things with no word in common."""
+    if not (one.startswith(OPINION) and other.startswith(OPINION)):
+        return False
+    things = (frozenset(each.removeprefix(OPINION).split()) for each in (one, other))
+    return frozenset.isdisjoint(*things)
 
 
 def _takes_back(reading: Reading) -> bool:

@@ -15,7 +15,14 @@ MAY_REVIEW = "may_review"
 """Whether there is any ground to ask a person about an ending."""
 
 ELSEWHERE = "elsewhere"
-"""Whether one only denies another value than the other has: both hold."""
+"""Whether both hold: one only denies another value than the other has, or each tells one of several
+values."""
+
+THINGS_APART = "things_apart"
+"""Whether both are opinions, each of another thing."""
+
+VALUES_GIVEN = "values_given"
+"""Whether both came with the value of the attribute that they share, rather than only in words."""
 
 
 def settle(found: Evidence) -> None:
@@ -27,8 +34,8 @@ def settle(found: Evidence) -> None:
     many = bool(found.get("attribute_same")) and not found.get("single")
     said = bool(found["change_said"] or found["correction_said"])
     # No longer at Orbit Labs: that tells nothing of the job at Harbor Foods.
-    elsewhere = bool(found.get("value_different") and found.get("value_denied"))
-    found[ELSEWHERE] = YES * elsewhere
+    apart = bool(found.get("value_different"))
+    elsewhere = (apart and bool(found.get("value_denied"))) or bool(found.get(THINGS_APART))
     put_right = bool(
         (found["correction"] or (found["correction_said"] and found["minutes_apart"]))
         and (found["day_apart"] or (same and found["overlap"] >= 650))
@@ -82,6 +89,10 @@ def settle(found: Evidence) -> None:
     found["backward"] = YES * bool(near and earlier and alike and differ and not many)
     none = found["plan"] or elsewhere
     found[MAY_REVIEW] = 0 if none else max(found[name] for name in _GROUNDS)
+    # Allergic to walnuts, allergic to pecans: nothing says that one takes the other's place.
+    beside = many and apart and bool(found[VALUES_GIVEN]) and not found["correction_said"]
+    beside = beside and not found[MAY_REVIEW]
+    found[ELSEWHERE] = YES * (elsewhere or beside)
     found[MAY_END] = YES * (bool(found[MAY_REVIEW]) and _is_sure(found, same, said, put_right))
 
 

@@ -43,6 +43,7 @@ from rewound.llm.passing import (
 )
 from rewound.llm.scripts import is_other_script, states_in_other_script
 from rewound.llm.sentences import LONGEST, Span, clauses, trim
+from rewound.llm.several import told_singly
 from rewound.llm.speakers import (
     AUTHOR,
     UNNAMED,
@@ -374,7 +375,9 @@ class PieceReader:
         if part is not None and part.start:
             words, verb = words_of(clause.text[part.start : part.end]), 0
         dated = next((time for time in times if dates(clause.text, time)), None)
-        told = [shown] if clause.form == "instruction" else told_apart(shown)
+        told = [shown]
+        if clause.form != "instruction":
+            told = [one for each in told_apart(shown) for one in told_singly(each, self._own)]
         return [
             self._finished(clause._replace(span=span, words=words, verb=verb), one, dated, pronoun)
             for one in told

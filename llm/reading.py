@@ -22,8 +22,12 @@ from rewound.llm.clauses import (
     subject_tokens,
     without_lead,
 )
+from rewound.llm.endings import value_ended
 from rewound.llm.stated import Found, Index, find, index_of_wordings
 from rewound.llm.wordings import ALIASES
+
+OPINION = "opinion of "
+"""What the attribute is called that says whether somebody likes a thing."""
 
 Table = tuple[Row, ...]
 """Rows of the user, as `attribute_table.parse` makes them."""
@@ -82,7 +86,7 @@ def _singles() -> dict[str, bool]:
 
 def _is_one(attribute: str) -> bool:
     """Of one's favourite of a sort there is one, and of one's opinion of a thing."""
-    return attribute.startswith(("favourite ", "favorite ", "opinion of "))
+    return attribute.startswith(("favourite ", "favorite ", OPINION))
 
 
 @lru_cache(maxsize=1 << 15)
@@ -111,6 +115,7 @@ def _read(
         singles = _singles() | {row.attribute: row.single for row in extra}
         single = index.single.get(given, singles.get(attribute, _is_one(given)))
         name = given
+    value = value or (value_ended(text, attribute) if attribute and not stated else None)
     if value:
         stated = _content(value)
     stems = named_stems(about)

@@ -366,7 +366,7 @@ def _follows_verb(low: str) -> bool:
 def dangles(words: list[Word]) -> bool:
     """A short clause that ends in a word for something said elsewhere: `I really love it`."""
     if len(words) <= 5 and words[-1].low in _DANGLING:
-        return True
+        return words[-1].low != "too" or len(words) < 4
     for place, word in enumerate(words):
         if place and word.low in _OBJECTS:
             follows = words[place + 1].low if place + 1 < len(words) else ""
