@@ -95,7 +95,8 @@ OPINES = re.compile(_OPINES)
 
 _OPINION = Row(
     "opinion of",
-    rf"{_OPINES}(?P<o>[\w' -]{{2,40}}?)(?:,? (?:right now|by now|now|any ?more|any longer|very much|a lot"
+    rf"{_OPINES}(?P<o>[\w' -]{{2,40}}?)(?:,? (?:right now|by now|now|any ?more|any longer|very much"
+    r"|a lot"
     r"|so much"
     r"|at all|lately|these days"
     r"|nowadays|recently|too|as well|again))*$",

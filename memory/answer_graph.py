@@ -27,10 +27,11 @@ _FACTS_ON_THE_WAY_MAX = 10_000
 
 
 class _Asked(NamedTuple):
-    """A question, and what it is answered from."""
+    """A question, and what it is answered from. `over` names what does not hold, but held."""
 
     question: q.Graph
     naming: Naming
+    over: Naming
     shower: Shower
     within: Within
 
@@ -47,18 +48,26 @@ def network(asked: q.Graph, asking: Asking) -> Network:
     view = asking.views.container(asking.home())
     when = resolve(view, asked, asking.now_us)
     limit, notes = bounded(asked.limit)
-    narrow = narrowed(
-        view,
-        q.Filters(),
-        when,
-        scope=asked.scope,
-        among=(Kind.FACT,),
-        forgotten=asked.include_forgotten,
+    now, ever = (
+        seen(
+            view,
+            narrowed(
+                view,
+                q.Filters(),
+                when,
+                scope=asked.scope,
+                among=(Kind.FACT,),
+                superseded=superseded,
+                forgotten=asked.include_forgotten,
+            ).criteria,
+        )
+        for superseded in (False, True)
     )
-    found = seen(view, narrow.criteria)
+    over = ever.mask & ~now.mask & (ever.columns.valid_from < ever.columns.valid_to)
     given = _Asked(
         asked,
-        Naming(view, found.columns, found.mask, when.at),
+        Naming(view, now.columns, now.mask, when.at),
+        Naming(view, ever.columns, over, when.at),
         Shower(view, when, forgotten=asked.include_forgotten),
         Within(view, asked.scope, when.at),
     )
@@ -83,7 +92,9 @@ def _part(asked: _Asked, limit: int) -> tuple[graph.Part, list[str], tuple[str, 
     question, naming = asked.question, asked.naming
     entity, to = question.entity.strip(), question.to and question.to.strip()
     notes = [
-        note for name in dict.fromkeys((entity, to or entity)) for note in _missing(name, naming)
+        note
+        for name in dict.fromkeys((entity, to or entity))
+        for note in _missing(name, naming, asked.over)
     ]
     facts = min(limit * _FACTS_PER_ENTITY, _FACTS_MAX)
     bounds = graph.Bounds(limit, limit * _LINKS_PER_ENTITY, facts)
@@ -93,6 +104,8 @@ def _part(asked: _Asked, limit: int) -> tuple[graph.Part, list[str], tuple[str, 
             return part._replace(entities=()), [], tuple(notes)
         if part.more:
             notes.append("not all is shown: ask with a higher limit, or for fewer steps")
+        if not part.links:
+            notes.extend(_untied(entity, naming, asked.over))
         return part, [], tuple(notes)
     if notes:
         return graph.Part((), (), (), more=False), [], tuple(notes)
@@ -112,14 +125,39 @@ def _part(asked: _Asked, limit: int) -> tuple[graph.Part, list[str], tuple[str, 
     return part._replace(more=part.more or more), way, tuple(notes)
 
 
-def _missing(name: str, naming: Naming) -> Iterator[str]:
-    """That no fact names an entity, and what might have been meant."""
+def _missing(name: str, naming: Naming, over: Naming) -> Iterator[str]:
+    """That no fact names an entity, or none that still holds, and what might have been meant."""
     if naming.ids(name):
+        return
+    if over.ids(name):
+        yield f"{name} is known, but no fact that names it holds at this moment"
+        yield from _ended(name, over)
         return
     yield f"no fact names {name} at this moment"
     similar = naming.similar(name, subjects=False)
     if similar:
         yield f"facts name {', '.join(similar)}"
+
+
+def _untied(name: str, naming: Naming, over: Naming) -> Iterator[str]:
+    """Why an entity that facts name has no edges: they name nothing else."""
+    count = len(naming.ids(name))
+    facts = "the fact that names" if count == 1 else f"the {count:,} facts that name"
+    ties = "ties" if count == 1 else "tie"
+    yield f"{facts} {name} now {ties} it to nothing else"
+    yield from _ended(name, over)
+
+
+def _ended(name: str, over: Naming) -> Iterator[str]:
+    """How many edges an entity had that have ended, and where they are found."""
+    facts, more = over.facts(over.ids(name), _FACTS_MAX)
+    edges = sum(1 for fact in facts for _ in graph.links_of(fact, folded(name)))
+    if edges:
+        count = f"{'over ' if more else ''}{edges:,} edge{'s' if edges > 1 else ''}"
+        yield (
+            f"{count} of {name} {'have' if edges > 1 else 'has'} ended: ask with as_of or valid_at "
+            f"for the graph of then, or for the timeline of {name}"
+        )
 
 
 def _node(near: graph.Near, naming: Naming, spelt: Spellings) -> Node:

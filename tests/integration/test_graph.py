@@ -394,3 +394,40 @@ def test_the_past_reads_as_a_store_that_ends_there(tmp_path: Path, seed: int) ->
         copy.close()
     driver.close()
     assert told > 100, "those lives left nothing to tell"
+
+
+def test_whom_only_what_is_over_names_is_known(tmp_path: Path) -> None:
+    with memory_at(tmp_path) as memory:
+        state(memory, "Nina", "works at", "Orbit", valid_from="2024", valid_to="2025-05-01")
+        state(memory, "Nina", "lives in", "Rome", valid_from="2024", valid_to="2025-01-01")
+        network = graph(memory, "Nina")
+        assert network.nodes == network.edges == ()
+        assert network.notes == (
+            "Nina is known, but no fact that names it holds at this moment",
+            "2 edges of Nina have ended: ask with as_of or valid_at for the graph of then, "
+            "or for the timeline of Nina",
+        )
+        assert len(graph(memory, "Nina", valid_at="2024-06-01").edges) == 2
+        assert graph(memory, "Nina", to="Rome").notes[0].startswith("Nina is known, but")
+
+
+def test_whom_only_denials_name_is_known(tmp_path: Path) -> None:
+    with memory_at(tmp_path) as memory:
+        state(memory, "Nina", "home", None, text="Nina no longer lives there.")
+        network = graph(memory, "Nina")
+        assert [node.name for node in network.nodes] == ["Nina"] and network.edges == ()
+        assert network.notes == ("the fact that names Nina now ties it to nothing else",)
+        state(memory, "Nina", "works at", "Orbit", valid_from="2024", valid_to="2025-05-01")
+        state(memory, "Nina", "diet", None, text="Nina does not eat meat.")
+        assert graph(memory, "Nina").notes == (
+            "the 2 facts that name Nina now tie it to nothing else",
+            "1 edge of Nina has ended: ask with as_of or valid_at for the graph of then, "
+            "or for the timeline of Nina",
+        )
+
+
+def test_what_was_never_said_is_not_known(tmp_path: Path) -> None:
+    with memory_at(tmp_path) as memory:
+        fact = state(memory, "Nina", "works at", "Orbit")
+        memory.forget(ids=[fact])
+        assert graph(memory, "Nina").notes == ("no fact names Nina at this moment",)
