@@ -79,7 +79,11 @@ class Sheet:
 
     def hint(self, what: str, command: str) -> None:
         """`what: rewound command`, with the flags that lead to the same container."""
-        self.dim(f"{what}: rewound {command}{self.look.again}")
+        self.dim(self.told(what, command))
+
+    def told(self, what: str, command: str) -> str:
+        """What `hint` prints."""
+        return f"{what}: rewound {command}{self.look.again}"
 
     def block(self, rows: Iterable[tuple[str | Text, Text]]) -> None:
         """A narrow column (a number, a name) and a wide one that wraps beside it."""

@@ -166,7 +166,7 @@ def _more(sheet: Sheet, number: int, what: str) -> None:
 def reviews(sheet: Sheet, reply: ReviewList) -> None:
     rows: list[tuple[str | Text, Text]] = []
     for number, review in enumerate(reply.reviews, 1):
-        rows.append((Text(str(number), style="dim"), _review(review)))
+        rows.append((Text(str(number), style="dim"), _review(sheet, review)))
         rows.append(("", Text()))
     if rows:
         sheet.block(rows)
@@ -174,14 +174,12 @@ def reviews(sheet: Sheet, reply: ReviewList) -> None:
     where = f"{shown} to be decided in {words.one_line(reply.container)}"
     sheet.line(joined([where, moment_line(reply.moment)]))
     sheet.notes(reply.notes)
-    if reply.reviews:
-        first = reply.reviews[0]
-        sheet.hint("decide with", f"label {first.fact} {first.old} {first.leaning}")
     if reply.has_more and reply.cursor:
         sheet.dim(f"more: the same with --cursor {words.quoted(reply.cursor)}")
 
 
-def _review(review: Review) -> Text:
+def _review(sheet: Sheet, review: Review) -> Text:
+    """Both sides, what it leans to, and the command that decides so."""
     sides = (
         (review.fact, review.text, review.standing, review.valid_from, review.sources),
         (review.old, review.old_text, review.old_standing, review.old_valid_from,
@@ -194,6 +192,8 @@ def _review(review: Review) -> Text:
         lines.append(joined([*about, *(source_line(source) for source in sources[:1])]))
     leaning = f"leans to {review.leaning}, {review.probability:.2f}"
     lines.append(joined([Text(leaning, style="yellow"), evidence_line(review.evidence)]))
+    command = f"label {review.fact} {review.old} {review.leaning}"
+    lines.append(Text(sheet.told("decide with", command), style="dim"))
     return stacked(lines)
 
 

@@ -21,13 +21,15 @@ from rewound.projections.verdicts import VerdictRow
 Couple = tuple[FactId, FactId]
 """The later fact and the one before it."""
 
+_OVER = frozenset(("superseded", "corrected", "ended", "expired"))
 _ENDS = (e.Outcome.UPDATES, e.Outcome.CORRECTS)
 
 
 @answers(q.Reviews)
 def list_reviews(asked: q.Reviews, asking: Asking) -> ReviewList:
     """A page of pairs, the likeliest ending first (`_place`); all pages show one moment. A pair
-    with a fact that is forgotten or undone is not among them."""
+    with a fact that is forgotten, undone or over is not among them: there is nothing to end any
+    more, and a label may still be given by id."""
     view = asking.views.container(asking.home())
     limit, notes = bounded(asked.limit)
     secret = view.log.key(view.id)
@@ -79,7 +81,9 @@ def _shown(shower: Shower, within: Within, fact: bytes) -> bool:
     if shower.hides(ref):
         return False
     row = shower.view.row(ref, shower.when.at)
-    return row is not None and within.row(row.state) and _holds(shower.when, row.state)
+    if row is None or not within.row(row.state) or not _holds(shower.when, row.state):
+        return False
+    return shower.when.valid is not None or shower.standing(ref, row.state).state not in _OVER
 
 
 def _holds(when: When, fact: FactRow) -> bool:

@@ -309,6 +309,11 @@ def test_a_review_says_how_to_decide_it() -> None:
     assert "leans to updates, 0.61 · cosine 0.80, words 0.50" in text
     assert f"decide with: rewound label {fake.FACT} {fake.OLD} updates" in text
     assert "1 of 3 to be decided in default" in text
+    reviews = SAMPLES["ReviewList"]
+    other = msgspec.structs.replace(reviews.reviews[0], old=fake.EVENT, leaning="corrects")
+    both = shown(msgspec.structs.replace(reviews, reviews=(*reviews.reviews, other)))
+    assert f"decide with: rewound label {fake.FACT} {fake.OLD} updates" in both
+    assert f"decide with: rewound label {fake.FACT} {fake.EVENT} corrects" in both
 
 
 def test_a_fit_that_was_not_taken_says_why() -> None:

@@ -79,6 +79,30 @@ def test_a_pair_with_a_forgotten_fact_is_left_out(tmp_path: Path) -> None:
         assert pairs(store) == []
 
 
+def test_a_pair_with_a_fact_that_is_over_is_left_out(tmp_path: Path) -> None:
+    with open_store(tmp_path) as store:
+        new, old, _ = unsure(store)
+        before = store.events()[-1].position
+        (later,) = store.remember("Nina is at Birch Mills.", said_at="2025-06-02T00:00:00Z")
+        ended = judging.judge(store, later, [(new, Outcome.UPDATES, 930)])
+        assert store.get(new).standing.state == "superseded"
+        assert pairs(store) == [] and reviews(store).total == 0
+        assert pairs(store, as_of=f"@{before}") == [(new, old)]
+        store.undo(ended)
+        assert pairs(store) == [(new, old)]
+
+
+@pytest.mark.parametrize("field", ["valid_to", "expires_at"])
+def test_a_pair_with_a_fact_whose_time_is_over_is_left_out(tmp_path: Path, field: str) -> None:
+    with open_store(tmp_path) as store:
+        (old,) = store.remember(OLD, **{field: "2026-01-02T00:00:00Z"})
+        (new,) = store.remember(NEW)
+        judging.judge(store, new, [(old, Outcome.REVIEW, 610)])
+        assert pairs(store) == [(new, old)]
+        store.clock.at += 2 * 86_400_000_000
+        assert pairs(store) == []
+
+
 def test_a_scope_lists_only_pairs_that_lie_in_it(tmp_path: Path) -> None:
     ann, ben = q.Scope(user="ann"), q.Scope(user="ben")
     with open_store(tmp_path) as store:
