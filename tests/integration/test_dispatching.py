@@ -463,7 +463,8 @@ def test_what_a_process_held_is_free_when_it_is_gone(tmp_path: Path) -> None:
     """The slots, and that a person waited."""
     holds = (
         "import sys; from pathlib import Path; from rewound.llm.slot_files import SlotFiles\n"
-        "slots = SlotFiles(Path(sys.argv[1])); slots.take('http://a', 1); slots.want(['http://a'])\n"
+        "slots = SlotFiles(Path(sys.argv[1]))\n"
+        "slots.take('http://a', 1); slots.want(['http://a'])\n"
         "print('held', flush=True); sys.stdin.read()"
     )
     slots = SlotFiles(tmp_path)
