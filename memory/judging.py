@@ -24,14 +24,16 @@ from rewound.memory.applying import Applied
 from rewound.memory.candidates import own_vector
 from rewound.memory.claims import is_shown
 from rewound.memory.link import VERDICTS
-from rewound.memory.returning import came_back, judged_without
+from rewound.memory.returning import came_back, judged_without, left_behind
 from rewound.memory.unjudged import Unjudged
 from rewound.memory.weighing import Scales, Weighed, judge_name, stands
 
 if TYPE_CHECKING:
     from rewound.llm.reading import Table
     from rewound.memory.engine import Engine
+    from rewound.projections.facts import FactRow
     from rewound.projections.reader import ContainerView
+    from rewound.projections.rows import Row
     from rewound.projections.views import ViewReader
 
 FACTS_MAX = 16
@@ -154,7 +156,8 @@ class Judging:
         return read
 
     def _read_again(self, views: ViewReader) -> _Read | None:
-        """Facts judged while others were not there, which an undoing or restoring brought back."""
+        """Facts judged while others were not there, which an undoing or restoring brought back, or
+        by others, which it took."""
         returned = self._queue.returned(views)
         if returned is None:
             return None
@@ -163,16 +166,22 @@ class Judging:
         scales = Scales(view, self._engine.clock.now_us(), self._extra)
         recorded = view.event(position)
         assert recorded is not None, "what is noticed is in the log"
-        facts = came_back(view, recorded)
+        back, left = came_back(view, recorded), left_behind(view, recorded)
+        facts = [*back, *left]
         if len(facts) > done + FACTS_MAX:
             self._queue.look_on(container, position, done + FACTS_MAX)
-        without = {
+        unsettled = {
             row.id: row
-            for fact in facts[done : done + FACTS_MAX]
-            for row in judged_without(view, scales, fact)
+            for place, fact in enumerate(facts[done : done + FACTS_MAX], done)
+            for row in (
+                judged_without(view, scales, fact) if place < len(back) else _rows(view, fact)
+            )
         }
-        compared = [scales.compare(row) for row in without.values()]
-        weighed = [each for each in compared if not set(facts).isdisjoint(each.olds)]
+        compared = [scales.compare(row) for row in unsettled.values()]
+        known = set(left)
+        weighed = [
+            each for each in compared if each.fact in known or not set(back).isdisjoint(each.olds)
+        ]
         cause = recorded.envelope.event_id
         return _Read(container, scales, view.position, weighed, [], cause, (position, done))
 
@@ -263,6 +272,11 @@ class Judging:
         self._queue.drop(read.container, done, read.held)
         if trouble is not None:
             raise trouble
+
+
+def _rows(view: ContainerView, fact: FactId) -> list[Row[FactRow]]:
+    row = view.fact(fact)
+    return [] if row is None else [row]
 
 
 def is_to_be_judged(view: ContainerView, fact: FactId) -> bool:

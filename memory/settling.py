@@ -148,9 +148,27 @@ class Settling:
             for each in self._past.endings
             if each.ending not in due and self._is_own(each.ending)
         ]
+        lifts += self._orphaned(due)
         further, others = parted(self._view, lifts)
         lifts += [lift for each in self._said_later() for lift in each.lifts]
         return [*lifts, *further], others
+
+    def _orphaned(self, due: Iterable[Ending]) -> Iterator[Lift]:
+        """What the new fact ended only because it lay before another, which is gone: that is not
+        ended any more unless today's word asks for it."""
+        view = self._view
+        ended = {
+            raw
+            for each in due
+            if each.by == self._fact and not each.repeats
+            for raw in (each.ends, *before(view, each.ends))
+        }
+        for each in self._past.endings:
+            if each.ending.by == self._fact and view.fact(each.ending.ends) is None:
+                facts = (raw for raw in each.facts if raw not in ended)
+                left = tuple(raw for raw in facts if view.fact(raw) and is_shown(view, raw))
+                if left:
+                    yield Lift(left, each.event, self._fact)
 
     def said_later(self) -> list[Ending]:
         """Endings in favour of what repeats a fact that the new one ends, but was said later."""
