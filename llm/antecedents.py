@@ -9,6 +9,7 @@ import re
 from rewound.llm.english import DETERMINERS, Word, is_third, words_of
 from rewound.llm.people import PETS, gender_of
 from rewound.llm.speakers import Edit
+from rewound.llm.whereabouts import Whereabouts
 
 _PRONOUNS = {
     "he": "he", "he's": "he", "he'll": "he", "he'd": "he", "his": "he",
@@ -55,9 +56,14 @@ class Antecedents:
         """Names, and whether each is `he`, `she` or either."""
         self.thing: str | None = None
         self.group: str | None = None
+        self.where = Whereabouts()
 
     def forget(self) -> None:
         """The clause before was not understood, so nothing can be said of it."""
+        self.where.forget()
+        self._forget_subject()
+
+    def _forget_subject(self) -> None:
         self.people = []
         self.thing = self.group = None
 
@@ -98,12 +104,13 @@ class Antecedents:
     def note(self, text: str, words: list[Word], verb: int, shown: str, speaker: str) -> None:
         """Remember what a clause was about. `shown` is its finished text, in which `speaker` is
         the first person."""
+        self.where.note(shown, words[0].low in _FIRST)
         if words[0].low in _PRONOUNS:
             others = any(gender_of(word.low) for word in words[1:])
             if others and not _IS_ONE & {word.low for word in words[:2]}:
-                self.forget()  # She met an aunt: either may be meant by the next `she`.
+                self._forget_subject()  # She met an aunt: either may be meant by the next `she`.
             return  # Still the same.
-        self.forget()
+        self._forget_subject()
         things = [found["noun"] for found in _THING.finditer(text)]
         people = [noun for noun in things if gender_of(noun)]
         self._note_subject(words_of(shown), text, words, verb, shown)
@@ -160,6 +167,7 @@ class Antecedents:
 _NAMED = re.compile(
     r"[Mm]y (?P<who>[a-z]+)(?:['’]s name is| is (?:called|named)) (?P<name>[A-Z][\w-]+)$"
 )
+_FIRST = frozenset("i i'm i've we we're we've".split())
 _KEEPING = frozenset("have has got adopted bought own rescued raise keep".split())
 _IS_ONE = frozenset("is was became she's he's it's they're are were".split())
 

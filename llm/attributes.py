@@ -377,9 +377,13 @@ _NEW = re.compile(
 
 
 def _made(subject: str, attribute: str, value: str) -> Attributes:
-    value = _without_article(value.strip()).strip('. "“”')
+    value = _without_article(_ELSEWHERE.sub("", value.strip())).strip('. "“”')
     subject = _THE.sub("", subject.strip())
     return Attributes(subject, _NAMES.get(attribute, attribute), value) if value else Attributes()
+
+
+# Where that is, was said elsewhere.
+_ELSEWHERE = re.compile(r"(?:^|,? )(?:(?:over|back|right) )?t?here(?: too)?$", re.I)
 
 
 def _without_article(text: str) -> str:

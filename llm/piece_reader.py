@@ -269,7 +269,8 @@ class PieceReader:
             return None
         if self.document and (is_metadata(low) or is_elliptic(text)):
             return None
-        if len(words) < 2 or dangles(words) or is_cut(words):
+        placed = bool(words) and self.before.where.stands_for(words[-1])
+        if len(words) < 2 or dangles(words[:-1] if placed else words) or is_cut(words):
             return None
         verb = verb_at(words)
         form = form_of(words, low, verb, self.document)
@@ -294,6 +295,7 @@ class PieceReader:
         if not self.document and is_passing(plain(text)) and not self._beyond(times):
             return []
         edits = [pronoun] if pronoun.end else []
+        edits += self.before.where.resolve(words)
         same = back or any(word.low in SAME_IN_PAST for word in words)
         look_back = same and (back or tense_of(text) == "past")
         their = owned_by_subject(words, clause.form == "elided")

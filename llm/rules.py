@@ -81,6 +81,7 @@ class RulesExtractor:
                 self._read(said, thread)
             elif said.role in ("user", "assistant"):
                 known = {word for name, _ in thread.before.people for word in name.split()}
+                known |= thread.before.where.words()
                 if _speaks_of_others(said.text, known):
                     thread.before.forget()
 
@@ -121,7 +122,7 @@ def _sentences(piece: Said, reader: PieceReader) -> Iterator[Span]:
 _WORD = re.compile(r"[^\W\d_]{2}")
 # Words that a message may refer to an earlier one with.
 _REFERS = re.compile(
-    r"\b(?:s?he|it|that|they|his|her|its|their|(?:s?he|it|they)['’]\w+|no|not|sorry|actually|oops"
+    r"\b(?:s?he|it|t?here|that|they|his|her|its|their|(?:s?he|it|they)['’]\w+|no|not|sorry|actually|oops"
     r"|wait|correction|final\w*|update|edit|mean|meant|instead|scratch|rather|typo)\b",
     re.I,
 )
