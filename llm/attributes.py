@@ -25,7 +25,7 @@ from rewound.llm.changes import PART, change_of
 from rewound.llm.english import is_past
 from rewound.llm.listing import is_one_name, whole_value
 from rewound.llm.openings import openings
-from rewound.llm.people import is_person, names_people
+from rewound.llm.people import is_person, names_people, owner_first
 from rewound.llm.subjects import is_subject
 
 
@@ -151,6 +151,7 @@ def attributes_of(text: str, own: Sequence[Row] = ()) -> Attributes:
 
     Nothing for one that denies something, but for what is disliked: that is an opinion as well.
     """
+    text = owner_first(text)
     words = text.split(" ")
     for liked in _LIKED.matches(text, words):
         if len(liked.found["o"].split()) <= 4:
@@ -330,7 +331,7 @@ def _settles(subject: str, verb: str) -> bool:
 
 # What passes, or says where or how, is no value: due, late, at home.
 _STATE = re.compile(
-    r"(?:\w+ing|going|about|allergic|married|from|always|here|there|so|very|due|late|early|sick|ill"
+    r"(?:\w+ing|going|about|allergic|based|employed|married|from|always|here|there|so|very|due|late|early|sick|ill"
     r"|broken|ready|done|over|near|gone|closed|open|fine|good|great|back|full|empty|expected)\b"
 )
 

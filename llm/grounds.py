@@ -89,9 +89,10 @@ def settle(found: Evidence) -> None:
     found["backward"] = YES * bool(near and earlier and alike and differ and not many)
     none = found["plan"] or elsewhere
     found[MAY_REVIEW] = 0 if none else max(found[name] for name in _GROUNDS)
-    # Allergic to walnuts, allergic to pecans: nothing says that one takes the other's place.
-    beside = many and apart and bool(found[VALUES_GIVEN]) and not found["correction_said"]
-    beside = beside and not found[MAY_REVIEW]
+    # Allergic to walnuts, allergic to pecans; Nina's home, her sister's home: nothing says that one
+    # takes the other's place.
+    beside = (many or bool(found["subject_owned"])) and apart and bool(found.get(VALUES_GIVEN))
+    beside = beside and not (found["correction_said"] or found[MAY_REVIEW])
     found[ELSEWHERE] = YES * (elsewhere or beside)
     found[MAY_END] = YES * (bool(found[MAY_REVIEW]) and _is_sure(found, same, said, put_right))
 

@@ -1,6 +1,8 @@
 """Nouns for people and pets, and whether one is `he`, `she` or either."""
 
-from rewound.llm.english import words_of
+import re
+
+from rewound.llm.english import is_finite, words_of
 
 _SHE = frozenset(
     "mother mom mum sister wife daughter aunt grandmother grandma niece girlfriend mrs ms queen "
@@ -50,6 +52,30 @@ def is_person(phrase: str) -> bool:
         return True
     named = words[0].text[0].isupper() and words[0].low not in _OPEN
     return named and last.text[0].isupper()
+
+
+_RELATIONS = frozenset(
+    "lawyer doctor nanny tutor agent client tenant assistant supervisor mentor secretary trainer "
+    "fiancé fiancée ex guardian carer godmother godfather housemate flatmate classmate".split()
+)
+_OF_OWNER = re.compile(
+    r"(?:[Tt]he )?(?P<what>(?:(?:older|younger|elder|eldest|youngest|twin|late|former|new|best) )?"
+    r"[a-zé-]{2,14}) of (?P<who>(?:[\w'’-]+ ){0,3}?[A-Z][\w-]*(?: [A-Z][\w-]*)*)"
+    r"(?=$| (?!and |or )[a-z])"
+)
+
+
+def owner_first(text: str) -> str:
+    """A statement about `the sister of Nina` as one about Nina's sister; any other as it is."""
+    found = _OF_OWNER.match(text) if " of " in text[:60] else None
+    if found is None:
+        return text
+    noun = found["what"].split()[-1]
+    if not (gender_of(noun) or noun in _RELATIONS):
+        return text
+    if any(is_finite(word.low) for word in words_of(found["who"])):
+        return text  # The boss of the team is Tom.
+    return f"{found['who']}'s {found['what']}{text[found.end() :]}"
 
 
 _OPEN = frozenset("the a an this that these those my our his her its their".split())

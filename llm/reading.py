@@ -23,6 +23,7 @@ from rewound.llm.clauses import (
     without_lead,
 )
 from rewound.llm.endings import value_ended
+from rewound.llm.people import owner_first
 from rewound.llm.stated import Found, Index, find, index_of_wordings
 from rewound.llm.wordings import ALIASES
 
@@ -94,6 +95,7 @@ def _read(
     text: str, subject: str | None, attribute: str | None, value: str | None, extra: Table
 ) -> Reading:
     index = index_of_wordings()
+    text = owner_first(text)
     tokens = without_lead(tokens_of(text))
     verb = main_verb_at(tokens)
     before = subject_tokens(tokens, verb)

@@ -122,8 +122,8 @@ def _sentences(piece: Said, reader: PieceReader) -> Iterator[Span]:
 _WORD = re.compile(r"[^\W\d_]{2}")
 # Words that a message may refer to an earlier one with.
 _REFERS = re.compile(
-    r"\b(?:s?he|it|t?here|that|they|his|her|its|their|(?:s?he|it|they)['’]\w+|no|not|sorry|actually|oops"
-    r"|wait|correction|final\w*|update|edit|mean|meant|instead|scratch|rather|typo)\b",
+    r"\b(?:s?he|it|t?here|that|they|his|her|its|their|(?:s?he|it|they)['’]\w+|no|not|sorry|actually"
+    r"|oops|wait|correction|final\w*|update|edit|mean|meant|instead|scratch|rather|typo)\b",
     re.I,
 )
 _REFERS_WITHIN = 300

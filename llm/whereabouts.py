@@ -29,8 +29,8 @@ _PLACE = re.compile(
 )
 _GOING = re.compile(
     r"\b(?:mov(?:e|es|ed|ing)|relocat(?:e|es|ed|ing)|go(?:es|ing)?|went|gone|fl(?:y|ies|ew|own)"
-    r"|travel(?:s|l?ed|l?ing)?|dr(?:ive|ives|ove)|return(?:s|ed)?|c(?:ome|omes|ame)|trips?|commutes?"
-    r"|been|flights?|got|back|transfer(?:s|red)?|walk(?:s|ed)?|cycles?|sent|emigrated)\b"
+    r"|travel(?:s|l?ed|l?ing)?|dr(?:ive|ives|ove)|return(?:s|ed)?|c(?:ome|omes|ame)|trips?"
+    r"|commutes?|been|flights?|got|back|transfer(?:s|red)?|walk(?:s|ed)?|cycles?|sent|emigrated)\b"
 )
 _WAYS = re.compile(r" (?:Street|Road|Lane|Avenue|Square|Island|Way|Drive|Hill|Quay|Beach)$")
 # In these one speaks, writes, or believes; one is not there.

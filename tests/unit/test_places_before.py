@@ -3,7 +3,7 @@
 import pytest
 
 from rewound.eventlog.instants import parse_instant
-from rewound.llm.extraction import Drawn, Said
+from rewound.llm.extraction import Drawn, Role, Said
 from rewound.llm.rules import RulesExtractor
 
 AT = parse_instant("2026-03-02T10:00:00Z").at
@@ -75,8 +75,8 @@ def test_what_is_no_place_stays() -> None:
     assert "over Oslo" not in last("I live in Oslo. I finally got over there being no sun.")
 
 
-def said(text: str, minutes: int, role: str = "user", speaker: str | None = "Nina") -> Said:
-    return Said(text, AT - minutes * 60_000_000, role=role, speaker=speaker)  # type: ignore[arg-type]
+def said(text: str, minutes: int, role: Role = "user", speaker: str | None = "Nina") -> Said:
+    return Said(text, AT - minutes * 60_000_000, role=role, speaker=speaker)
 
 
 def test_the_place_may_stand_in_the_speakers_message_before() -> None:
