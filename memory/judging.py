@@ -117,12 +117,13 @@ class Judging:
         self._queue.drop(read.container, read.done, read.held, skip=True)
         if not read.weighed:
             return 0.0 if read.done or read.cause is not None else _LOOK_AGAIN_S
+        still = self._standing(read)
         try:
-            opinions = self._opinions(read)
+            opinions = self._opinions(read, still)
         except JudgeFailed as failed:
             if read.cause is not None:
                 self._queue.look_on(read.container, *read.returned)
-            return self._failed(failed) if self._is_as_read(read) else _LOOK_AGAIN_S
+            return self._failed(failed) if still() else _LOOK_AGAIN_S
         self._record(read, opinions)
         return None if self._queue.idle() else 0.0
 
@@ -206,12 +207,12 @@ class Judging:
 
     # --- judging
 
-    def _opinions(self, read: _Read) -> list[list[Opinion | None]]:
+    def _opinions(self, read: _Read, still: Callable[[], bool]) -> list[list[Opinion | None]]:
         judge, weighed = self._ready(), read.weighed
         if judge is None:
             return [[] for _ in weighed]
         pairs = [pair for each in weighed for pair in each.pairs]
-        with asking_while(lambda: self._is_as_read(read)):
+        with asking_while(still):
             given = judge.opinions(pairs) if pairs else []
         if len(given) != len(pairs):
             raise JudgeFailed(f"{len(given)} answers for {len(pairs)} pairs")
@@ -219,15 +220,25 @@ class Judging:
         self._failures = 0
         return [[next(told) for _ in each.pairs] for each in weighed]
 
-    def _is_as_read(self, read: _Read) -> bool:
-        """Whether all that is to be judged still stands: what was forgotten while it waited for a
-        model is shown to none."""
-        try:
-            with self._engine.reading() as views:
-                view = views.container(read.container)
-                return all(stands(view, each) for each in read.weighed)
-        except RewoundError:
-            return False  # it cannot be known: the store closes, or its views are far behind
+    def _standing(self, read: _Read) -> Callable[[], bool]:
+        """Tells whether all that is to be judged still stands: what was forgotten while it waited
+        for a model is shown to none."""
+        stood = read.held
+
+        def still() -> bool:
+            nonlocal stood
+            try:
+                with self._engine.reading() as views:
+                    view = views.container(read.container)
+                    if view.position != stood:
+                        if not all(stands(view, each) for each in read.weighed):
+                            return False
+                        stood = view.position
+                    return True
+            except RewoundError:
+                return False  # it cannot be known: the store closes, or its views are far behind
+
+        return still
 
     def _ready(self) -> Judge | None:
         if not self._made:
