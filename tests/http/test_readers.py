@@ -271,7 +271,7 @@ def test_a_node_that_is_added_works_for_readers_too(tmp_path: Path) -> None:
         server.good = lambda told: {"query": "harbour"}
         reader = Both(served, opened).reader
         reader.post("/v1/messages", json={"messages": [{"content": "The port is calm."}]})
-        asked = {"query": "port", "rewrite": True}
+        asked = {"query": "port", "rewrite": "true"}
         assert "rewriter failed" in str(reader.get("/v1/search", params=asked).json()["notes"])
         cli = Link(served.data, models=NO_MODELS, may_own=False)
         cli.call(q.Nodes(action="add", name="late", chat=server.url))
