@@ -87,7 +87,6 @@ def judged(
 ) -> Column:
     """Raises Absent."""
     opinions: list[Opinion | None] = []
-    unusable = 0
     begun = time.perf_counter()
     found = [evidence(each.pair) for each in examples]
     for start in range(0, len(examples), PAIRS_MAX):
@@ -101,7 +100,6 @@ def judged(
             if meter is not None and meter.is_absent:
                 raise Absent(str(failed)) from None
             opinions += [None] * len(pairs)
-            unusable += len(pairs)
     seconds = time.perf_counter() - begun
     ruler = Opined(shipped(), opinions)
     rows = judging.SECTIONS[section](ruler, examples, found)
@@ -113,7 +111,7 @@ def judged(
     return [
         *((name, _rated(value, note)) for name, value, note in rows),
         ("its own opinion right", UNKNOWN if judge is None else _share(sum(given), len(given))),
-        ("pairs without a usable answer", f"{unusable} of {len(examples)}"),
+        ("pairs without an opinion", UNKNOWN if judge is None else _of(opinions)),
         ("seconds per pair", _seconds(seconds / max(1, len(examples)))),
     ]  # fmt: skip
 
@@ -123,6 +121,10 @@ def judged(
 
 def _share(hits: int, count: int) -> str:
     return f"{hits / count:.3f} ({hits} of {count})" if count else UNKNOWN
+
+
+def _of(opinions: Sequence[Opinion | None]) -> str:
+    return f"{opinions.count(None)} of {len(opinions)}"
 
 
 def _rated(value: float, note: str) -> str:

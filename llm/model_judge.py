@@ -24,6 +24,9 @@ FRAME_TOKENS = 160
 CLAIM_CHARS_MAX = 1_000
 """Of a longer claim the beginning is shown."""
 
+Told = Opinion | ChatFailed | None
+"""What came of a pair."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -43,16 +46,22 @@ class ModelJudge:
         self._chat.close()
 
     def opinions(self, pairs: Sequence[Pair]) -> list[Opinion | None]:
-        """One for each pair, None where the model would not say. Raises JudgeFailed."""
-        found: list[Opinion | None] = []
+        """One for each pair, None where the model would not say, or said what cannot be used
+        although it was asked about few. Raises JudgeFailed, also when that is so of all."""
+        told: list[Told] = []
         try:
-            for told in self._all(self._batches(pairs)):
-                found += told
+            for each in self._all(self._batches(pairs)):
+                told += each
         except ChatFailed as failed:
             raise JudgeFailed(str(failed)) from None
-        return found
+        unusable = [each for each in told if isinstance(each, ChatFailed)]
+        if unusable and len(unusable) == len(told):
+            raise JudgeFailed(str(unusable[0]))
+        if unusable:  # one pair that a model chokes on must not keep all others waiting
+            _log.warning("%s: no opinion on %d pairs: %s", self.name, len(unusable), unusable[0])
+        return [None if isinstance(each, ChatFailed) else each for each in told]
 
-    def _all(self, batches: list[list[str]]) -> Iterator[list[Opinion | None]]:
+    def _all(self, batches: list[list[str]]) -> Iterator[list[Told]]:
         """What is said of each batch, in their order; so many at once as there is room for."""
         at_once = self._chat.parallel if isinstance(self._chat, Spread) else 1
         if min(len(batches), at_once) < 2:
@@ -89,8 +98,9 @@ class ModelJudge:
             left -= cost
         return batches
 
-    def _ask(self, batch: list[str], *, halve: bool) -> list[Opinion | None]:
-        """What gave no usable answer is tried once more in halves. Raises ChatFailed."""
+    def _ask(self, batch: list[str], *, halve: bool) -> list[Told]:
+        """What gave no usable answer is tried once more in halves; what gives none then comes as
+        the failure. Raises ChatFailed where fewer pairs would not help."""
         told = "\n".join(f'{{"pair": {n}, {text}}}' for n, text in enumerate(batch, 1))
         try:
             answer = self._chat.answer(
@@ -101,13 +111,15 @@ class ModelJudge:
                 PAIR_ANSWER_TOKENS * (len(batch) + 1),
             )
         except ChatFailed as failed:
-            if not (failed.smaller_may_help and halve and len(batch) > 1):
+            if not failed.smaller_may_help:
                 raise
+            if not halve or len(batch) < 2:
+                return [failed] * len(batch)
             _log.info("%s: %s; it is tried on fewer pairs", self.name, failed)
             middle = len(batch) // 2
             halves = batch[:middle], batch[middle:]
             return [each for half in halves for each in self._ask(half, halve=False)]
-        return self._settled(answer["verdicts"], len(batch))
+        return [*self._settled(answer["verdicts"], len(batch))]
 
     def _settled(self, verdicts: list[dict[str, Any]], count: int) -> list[Opinion | None]:
         """The opinions by number. One on a pair that there is not, one that is no probability and

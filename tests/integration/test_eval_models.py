@@ -76,7 +76,7 @@ def test_what_a_model_fails_at_is_counted() -> None:
     with chatting() as server:
         server.good, server.mode = answer, "budget"
         told = figures(run("--task", "judges", "--chat", server.url))
-    (_, unusable) = told["pairs without a usable answer"]
+    (_, unusable) = told["pairs without an opinion"]
     assert unusable.split(" of ")[0] == unusable.split(" of ")[1]
     assert told["failed"][1].endswith("cut off") and told["its own opinion right"] == ["—", "—"]
 

@@ -96,8 +96,24 @@ def test_a_bad_answer_is_tried_once_more_on_fewer_pairs() -> None:
     assert [len(shown(told)) for told in chat.told] == [5, 2, 3]
 
 
-@pytest.mark.parametrize(("smaller", "calls"), [(True, 2), (False, 1)])
-def test_then_it_has_failed(smaller: bool, calls: int) -> None:
+def test_a_pair_that_it_chokes_on_keeps_no_other_waiting(caplog: pytest.LogCaptureFixture) -> None:
+    """Those that were asked with it in the end have no opinion either, which is told."""
+
+    def choking(told: str) -> Any:
+        if "choke" in told:
+            return ChatFailed("cut off", Why.CUT_OFF, smaller_may_help=True)
+        return answering(told)
+
+    pairs = [pair("updates it", "old")] * 3 + [pair("choke on secret", "old")]
+    found = ModelJudge(Scripted(choking)).opinions(pairs)
+    assert found == [Opinion(Outcome.UPDATES, 900)] * 2 + [None] * 2
+    (record,) = (each for each in caplog.records if each.levelname == "WARNING")
+    assert "no opinion on 2 pairs: cut off" in record.getMessage()
+    assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize(("smaller", "calls"), [(True, 3), (False, 1)])
+def test_when_it_says_nothing_usable_of_any_it_has_failed(smaller: bool, calls: int) -> None:
     chat = Scripted(lambda _: ChatFailed("no", Why.MALFORMED, smaller_may_help=smaller))
     with pytest.raises(JudgeFailed, match="no"):
         ModelJudge(chat).opinions([pair("new", "old")] * 4)
