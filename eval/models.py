@@ -123,7 +123,7 @@ def price_of(told: str) -> tuple[str, Price]:
     try:
         read, written = map(float, numbers.split("/"))
     except ValueError:
-        label = ""
+        read = written = -1.0
     if not label or min(read, written) < 0:
         raise click.BadParameter(f"{told!r}: use LABEL=READ/WRITTEN, as gpt-x=0.15/0.60")
     return label, Price(read, written)
