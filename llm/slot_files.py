@@ -4,17 +4,20 @@ Each process dispatches its own calls. A call holds the lock on one of the files
 which there are as many as the server has slots; so all processes together begin no more than it
 works on at once. A call of a person that waits holds a shared lock on a further file, by which the
 others see that nothing of the background is to begin there. The kernel takes the locks of a process
-back when it dies.
+back when it dies. Where files cannot be locked each process counts for itself, and the log says so.
 """
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
+import logging
 import os
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
+
+_log = logging.getLogger(__name__)
 
 
 class SlotFiles:
@@ -24,12 +27,17 @@ class SlotFiles:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._wanted: dict[str, int] = {}
+        self._told = False
 
     def take(self, url: str, slots: int) -> Callable[[], None] | None:
-        for number in range(slots):
-            fd = self._locked(f"{_name(url)}.{number}")
-            if fd is not None:
-                return partial(_release, fd)
+        try:
+            for number in range(slots):
+                fd = self._locked(f"{_name(url)}.{number}")
+                if fd is not None:
+                    return partial(_release, fd)
+        except OSError as error:
+            self._tell(error)
+            return _nothing
         return None
 
     def want(self, urls: Collection[str]) -> None:
@@ -38,12 +46,20 @@ class SlotFiles:
         for url in urls:
             if url not in self._wanted:
                 # Whoever looks whether it is wanted has the lock no longer than that takes.
-                fd = self._opened(f"{_name(url)}.wanted")
+                try:
+                    fd = self._opened(f"{_name(url)}.wanted")
+                except OSError as error:
+                    self._tell(error)
+                    return
                 fcntl.flock(fd, fcntl.LOCK_SH)
                 self._wanted[url] = fd
 
     def is_wanted(self, url: str) -> bool:
-        fd = self._locked(f"{_name(url)}.wanted")
+        try:
+            fd = self._locked(f"{_name(url)}.wanted")
+        except OSError as error:
+            self._tell(error)
+            return False
         if fd is None:
             return True
         _release(fd)
@@ -51,6 +67,11 @@ class SlotFiles:
 
     def close(self) -> None:
         self.want(())
+
+    def _tell(self, error: OSError) -> None:
+        if not self._told:
+            _log.warning("slots are not shared with other processes: %s", error.strerror)
+        self._told = True
 
     def _opened(self, name: str) -> int:
         self._folder.mkdir(mode=0o700, exist_ok=True)
@@ -64,7 +85,14 @@ class SlotFiles:
         except BlockingIOError:
             os.close(fd)
             return None
+        except OSError:
+            os.close(fd)
+            raise
         return fd
+
+
+def _nothing() -> None:
+    """There is nothing to give back."""
 
 
 def _name(url: str) -> str:

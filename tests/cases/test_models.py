@@ -4,6 +4,7 @@ servers that answer whatever they were told, keys and all."""
 import contextlib
 import http.server
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -197,10 +198,12 @@ def test_r38_whatever_model_servers_answer_no_log_holds_it(tmp_path: Path) -> No
                 told += rounds(Api(shop.client, f"c{number}"))
             config = Cli(shop.served.data).run("config", env=settings).output
             printed = shop.served.printed
+            figures = shop.client.get("/metrics").text
     prompts = [prompt(name).system[:40] for name in ("extract.v1", "judge.v1", "rewrite.v1")]
     for canary in (KEY, SECRET, *prompts):
         assert canary not in printed, printed
     assert "failed" in printed, "what failed is logged, without the words"
+    assert re.search(r'role="chat[^}]*result="failed"} [1-9]', figures), "no error is a success"
     assert KEY not in told and KEY not in config
     for file in tmp_path.rglob("*"):
         assert not file.is_file() or KEY.encode() not in file.read_bytes(), file

@@ -484,6 +484,19 @@ def test_what_a_process_held_is_free_when_it_is_gone(tmp_path: Path) -> None:
         assert slots.take("http://a", 1) is not None
 
 
+def test_where_no_file_can_be_locked_each_counts_for_itself(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    in_the_way = tmp_path / "slots"
+    in_the_way.write_text("")
+    with nodes(1) as (server,), apart(server, in_the_way) as (one, _):
+        echoing(server)
+        assert ask(chat_at(one), "a") == ["a"]
+        assert ask(chat_at(one, "interactive"), "b") == ["b"]
+    told = [each for each in caplog.messages if "not shared" in each]
+    assert told == ["slots are not shared with other processes: File exists"]
+
+
 def test_a_table_of_nodes_is_followed() -> None:
     one, other = (Node(name=name, urls={"chat": f"http://127.0.0.1:{port}"})
                   for name, port in (("one", 9), ("other", 19)))  # fmt: skip
