@@ -139,7 +139,9 @@ def throughput(count: int, jobs: int, delay_s: float) -> float:
     """Calls a second of the background extraction of so many messages."""
     with nodes(count, delay_s) as running, tempfile.TemporaryDirectory() as folder:
         made = tuple(Node(name=f"n{at}", urls={"chat": url}) for at, url in enumerate(running.urls))
-        models = Models(embedder="none", extractor="model", judge="none", nodes=made)
+        models = Models(
+            embedder="none", extractor="model", judge="none", nodes=made, batch_messages=1
+        )
         with Memory(folder, models=models) as memory:
             memory.own()
             memory.nodes()  # their slots are known

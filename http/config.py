@@ -119,6 +119,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Those that work behind people's backs, where these are not the same."""
     hedge_ms: Annotated[int, msgspec.Meta(ge=0, le=60_000)] = 0
     """After so long a read that waits for a node is put to a second one as well; 0 never does."""
+    quiet: Annotated[float, msgspec.Meta(ge=0, le=86_400)] = 120.0
+    """Seconds without a new message until a model reads what waits in a conversation."""
+    batch_messages: Annotated[int, msgspec.Meta(ge=1, le=32)] = 8
+    """How many messages of a conversation it reads in one call; so many need not wait."""
+    batch_age: Annotated[float, msgspec.Meta(ge=0, le=86_400)] = 600.0
+    """Seconds after which the oldest that waits is read, whatever is said."""
     attributes: str | None = None
     """A JSON file of attributes that rules are to know besides their own."""
     ranker: str | None = None

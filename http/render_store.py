@@ -19,7 +19,7 @@ from rewound.memory.replies import (
     Working,
 )
 
-JOB_STYLES = {"failed": "red", "parked": "yellow"}
+JOB_STYLES = {"failed": "red", "parked": "yellow", "waiting": "dim"}
 
 
 def verified(sheet: Sheet, reply: Verified) -> None:
@@ -127,19 +127,26 @@ def jobs(sheet: Sheet, reply: JobList) -> None:
         said = [f"{words.counted(job.attempts, 'attempt')}" if job.attempts else "", job.why or ""]
         if job.retry_at:
             said.append(f"again {words.minute(job.retry_at)}")
+        if job.due_at:
+            said.append(f"until {words.minute(job.due_at)}, if nothing more is said")
         state = Text(job.state, style=JOB_STYLES.get(job.state, ""))
         rows.append([state, job.kind, Text(job.source, style="cyan"), joined(said)])
     sheet.table(rows)
-    counts = f"{reply.pending:,} pending, {reply.failed:,} failed, {reply.parked:,} parked"
+    counts = _counts(reply)
     unjudged = f"{words.counted(reply.unjudged, 'fact')} to be compared" if reply.unjudged else ""
     sheet.line(joined([counts, unjudged, moment_line(reply.moment)]))
     sheet.notes(reply.notes)
 
 
+def _counts(reply: JobList | Working) -> str:
+    quiet = f" ({reply.waiting:,} for a quiet moment)" if reply.waiting else ""
+    return f"{reply.pending:,} pending{quiet}, {reply.failed:,} failed, {reply.parked:,} parked"
+
+
 def working(sheet: Sheet, reply: Working) -> None:
     facts = f"facts by {reply.extractor}" if reply.extractor else "no facts are derived"
     sheet.line(f"{reply.state}, {facts}", "" if reply.state == "running" else "yellow")
-    sheet.line(f"{reply.pending:,} pending, {reply.failed:,} failed, {reply.parked:,} parked")
+    sheet.line(_counts(reply))
     if reply.embedder:
         sheet.line(f"vectors by {reply.embedder}, {reply.unembedded:,} to come")
     if reply.judge:

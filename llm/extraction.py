@@ -87,6 +87,18 @@ class Extractor(Protocol):
 
 
 @runtime_checkable
+class Grouped(Protocol):
+    """An extractor that reads several messages of one conversation in one go."""
+
+    def extract_each(
+        self, sources: Sequence[Sequence[Said]]
+    ) -> list[list[list[Drawn]] | ExtractionFailed]:
+        """What `extract` says of the pieces of each source, or why it failed on that one. Sources
+        are messages of one conversation in its order, of one scope."""
+        ...
+
+
+@runtime_checkable
 class Paced(Protocol):
     """An extractor that is slow: it is given less at once, so that what it found is soon kept."""
 

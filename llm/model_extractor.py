@@ -1,4 +1,4 @@
-"""The extractor that asks a chat model.
+"""The extractor that asks a chat model, about a text or several messages of one conversation.
 
 What the model answers is believed as far as the text bears it: each statement must quote the words
 that it was drawn from, these must hold its names, numbers and dates, and what others say is not
@@ -7,36 +7,22 @@ turned into the speaker's. What is not borne out is left out, and its passage is
 
 import json
 import logging
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
-from rewound.eventlog.enums import FactKind, Why
+from rewound.eventlog.enums import Why
 from rewound.eventlog.instants import from_us
+from rewound.llm.believing import LeftOut, believed, owner_of
 from rewound.llm.chat import tokens_of
 from rewound.llm.chat_model import ChatModel
 from rewound.llm.dispatched import NobodyAsked
-from rewound.llm.english import verb_at, words_of
 from rewound.llm.extraction import Doubted, Drawn, ExtractionFailed, Said, Spread
-from rewound.llm.grounding import (
-    Ground,
-    Unborne,
-    ground,
-    located,
-    missing_names,
-    since,
-    unborne,
-    until,
-)
-from rewound.llm.portions import Portion, Stretch, portions
+from rewound.llm.mixing import may_be_together, mixes
+from rewound.llm.portions import Portion, portions
 from rewound.llm.prompting import fenced, prompt
 from rewound.llm.replies import ChatFailed
 from rewound.llm.rules import RulesExtractor
-from rewound.llm.scripts import is_other_script
-from rewound.llm.sentences import sentences
-from rewound.llm.speakers import AUTHOR, UNNAMED, speaks
-from rewound.llm.stating import FORGOTTEN, is_question
 from rewound.llm.time_expressions import place
 
 ANSWER_TOKENS = 2048
@@ -49,11 +35,50 @@ TEXT_TOKENS_MIN = 64
 FRAME_TOKENS = 160
 """What stands around the text, and what a chat template adds."""
 
-TEXT_CHARS_MAX = 1000
+LABEL_TOKENS = 40
+"""What stands around one message among several."""
+
 DEPTH_MAX = 8
 """How often a text is halved that the server calls too long for its model."""
 
 _log = logging.getLogger(__name__)
+
+
+Outcome = list[list[Drawn]] | ExtractionFailed
+
+
+class _Reading:
+    """What came of some sources so far. Their pieces are numbered through."""
+
+    def __init__(self, sources: Sequence[Sequence[Said]]) -> None:
+        self.pieces = [piece for pieces in sources for piece in pieces]
+        self.owners = [number for number, pieces in enumerate(sources) for _ in pieces]
+        self.drawn: list[list[Drawn]] = [[] for _ in self.pieces]
+        self.failed: dict[int, ExtractionFailed] = {}
+
+    def sources_of(self, portion: Portion) -> list[int]:
+        return list(dict.fromkeys(self.owners[each.piece] for each in portion.stretches))
+
+    def part(self, portion: Portion, sources: Sequence[int]) -> Portion:
+        """What a portion holds of certain sources."""
+        stretches = portion.stretches
+        return Portion(tuple(each for each in stretches if self.owners[each.piece] in sources))
+
+    def keep(self, piece: int, each: Drawn) -> None:
+        if all(each.text.lower() != other.text.lower() for other in self.drawn[piece]):
+            self.drawn[piece].append(each)
+
+    def fail(self, sources: Sequence[int], failed: ChatFailed) -> None:
+        """A reply is kept where it is about one source alone: it goes with what it quotes."""
+        reply = failed.reply if len(sources) == 1 else None
+        asked = not isinstance(failed, NobodyAsked)
+        for source in sources:
+            why = ExtractionFailed(str(failed), failed.why, reply, asked=asked)
+            self.failed.setdefault(source, why)
+
+    def of(self, source: int) -> list[list[Drawn]]:
+        found = zip(self.owners, self.drawn, strict=True)
+        return [sorted(drawn, key=_by_start) for owner, drawn in found if owner == source]
 
 
 class ModelExtractor:
@@ -64,12 +89,13 @@ class ModelExtractor:
     def __init__(self, chat: ChatModel) -> None:
         self._chat = chat
         self._prompt = prompt("extract.v1")
+        self._prompt_of_many = prompt("extract_many.v1")
         self._rules = RulesExtractor()
 
     @property
     def name(self) -> str:
-        """`model/` with the version of the prompt, and the model if it was named."""
-        return f"model/1 {self._chat.model or ''}".rstrip()
+        """`model/` with the version of the prompts, and the model if it was named."""
+        return f"model/2 {self._chat.model or ''}".rstrip()
 
     @property
     def parallel(self) -> int:
@@ -84,21 +110,36 @@ class ModelExtractor:
         Only users and documents are read. Pieces without a statement of which the rules would draw
         some come as Doubted, when there was none in any other piece either.
         """
-        drawn: list[list[Drawn]] = [[] for _ in pieces]
+        (outcome,) = self.extract_each([pieces])
+        if isinstance(outcome, ExtractionFailed):
+            raise outcome
+        return outcome
+
+    def extract_each(self, sources: Sequence[Sequence[Said]]) -> list[Outcome]:
+        """The same for each source, of which as many are read in one call as fit into one.
+
+        A call that gave no usable answer is made once more for halves of its sources, down to each
+        by itself, so that one text spoils no other's facts.
+        """
+        reading = _Reading(sources)
+        label_tokens = LABEL_TOKENS if len(sources) > 1 else 0
         try:
-            for portion in portions(pieces, self._room(), tokens_of):
-                for piece, each in self._read(portion, pieces, 0):
-                    if all(each.text.lower() != other.text.lower() for other in drawn[piece]):
-                        drawn[piece].append(each)
+            room = self._room()
         except ChatFailed as failed:
-            asked = not isinstance(failed, NobodyAsked)
-            raise ExtractionFailed(str(failed), failed.why, failed.reply, asked=asked) from None
-        for found in drawn:
-            found.sort(key=lambda each: each.start)
-        if not any(drawn):
-            stated = self._rules.extract(pieces)
-            return [Doubted() if each else [] for each in stated]
-        return drawn
+            reading.fail(range(len(sources)), failed)
+        else:
+            cut = portions(reading.pieces, room, lambda text: tokens_of(text) + label_tokens)
+            for portion in cut:
+                self._read(portion, reading)
+        return [self._outcome(reading, source, said) for source, said in enumerate(sources)]
+
+    def _outcome(self, reading: _Reading, source: int, pieces: Sequence[Said]) -> Outcome:
+        if source in reading.failed:
+            return reading.failed[source]
+        drawn = reading.of(source)
+        if any(drawn):
+            return drawn
+        return [Doubted() if each else [] for each in self._rules.extract(pieces)]
 
     def _room(self) -> int:
         """Tokens of a text that fit the model's context beside the prompt and an answer. Raises
@@ -115,62 +156,97 @@ class ModelExtractor:
     def _answer_tokens(self) -> int:
         return min(ANSWER_TOKENS, self._chat.context_tokens() // 3)
 
-    def _read(
-        self, portion: Portion, pieces: Sequence[Said], depth: int
-    ) -> Iterator[tuple[int, Drawn]]:
-        """The statements of a portion with their pieces. Raises ChatFailed.
+    def _read(self, portion: Portion, reading: _Reading, depth: int = 0) -> None:
+        """Keep the statements of a portion, or why there are none.
 
         What gave no usable answer is tried once more in halves, never as it was; what is too long
         for the model is halved until it fits.
         """
-        try:
-            answer = self._chat.answer(
-                self._prompt.system,
-                _told(portion, pieces),
-                self._prompt.schema,
-                self._answer_tokens(),
-            )
-        except ChatFailed as failed:
-            halves = portion.halves()
-            most = DEPTH_MAX if failed.too_long else 1
-            if not failed.smaller_may_help or depth >= most or len(halves) < 2:
-                raise
-            _log.info("%s: %s; it is tried on smaller pieces", self.name, failed)
-            for half in halves:
-                yield from self._read(half, pieces, depth + 1)
+        sources = reading.sources_of(portion)
+        if all(source in reading.failed for source in sources):
             return
-        yield from self._borne(answer["facts"], portion, pieces)
+        if len(sources) > 1 and not may_be_together(portion):
+            for source in sources:
+                self._read(reading.part(portion, [source]), reading)
+            return
+        try:
+            facts = self._answer(portion, reading)
+        except ChatFailed as failed:
+            parts = _smaller(portion, reading, failed, depth)
+            if not parts:
+                return reading.fail(sources, failed)
+            _log.info("%s: %s; it is tried on smaller pieces", self.name, failed)
+            for part in parts:
+                self._read(part, reading, depth + (len(sources) == 1))
+        else:
+            self._keep(facts, portion, reading)
 
-    def _borne(
-        self, facts: list[dict[str, Any]], portion: Portion, pieces: Sequence[Said]
-    ) -> Iterator[tuple[int, Drawn]]:
+    def _answer(self, portion: Portion, reading: _Reading) -> list[dict[str, Any]]:
+        """What the model makes of a portion. Raises ChatFailed."""
+        sources = reading.sources_of(portion)
+        if len(sources) == 1:
+            asked, told = self._prompt, _told(portion, reading.pieces)
+        else:
+            asked = self._prompt_of_many
+            told = _told_many([reading.part(portion, [each]) for each in sources], reading.pieces)
+        tokens = self._answer_tokens()
+        facts: list[dict[str, Any]] = self._chat.answer(asked.system, told, asked.schema, tokens)[
+            "facts"
+        ]
+        return facts
+
+    def _keep(self, facts: list[dict[str, Any]], portion: Portion, reading: _Reading) -> None:
+        """What of an answer is borne out by the text."""
         left_out: Counter[str] = Counter()
         for fact in facts:
             try:
-                yield _drawn(fact, portion, pieces)
-            except _LeftOut as why:
+                reading.keep(*_drawn_of(fact, portion, reading))
+            except LeftOut as why:
                 left_out[str(why)] += 1
         if left_out:
             reasons = ", ".join(f"{count} {why}" for why, count in sorted(left_out.items()))
             _log.info("%s: of %d statements were left out: %s", self.name, len(facts), reasons)
 
 
+def _by_start(each: Drawn) -> int:
+    return each.start
+
+
+def _smaller(
+    portion: Portion, reading: _Reading, failed: ChatFailed, depth: int
+) -> Sequence[Portion]:
+    """What to ask instead of a portion that gave no usable answer; nothing if that is in vain."""
+    sources = reading.sources_of(portion)
+    if len(sources) > 1:
+        if isinstance(failed, NobodyAsked) or failed.why is Why.UNREACHABLE:
+            return ()
+        middle = len(sources) // 2
+        return [reading.part(portion, part) for part in (sources[:middle], sources[middle:])]
+    most = DEPTH_MAX if failed.too_long else 1
+    halves = portion.halves()
+    return halves if failed.smaller_may_help and depth < most and len(halves) > 1 else ()
+
+
 # --- what is told to the model
-
-
-def _owner(piece: Said) -> str:
-    """Whoever speaks, as statements call them."""
-    speaker = " ".join((piece.speaker or "").split())[:100]
-    return speaker or (AUTHOR if piece.role == "document" else UNNAMED)
 
 
 def _told(portion: Portion, pieces: Sequence[Said]) -> str:
     piece = pieces[portion.stretches[0].piece]  # All are of one source.
     what = "A document written by" if piece.role == "document" else "A message said by"
     return (
-        f"{what} {json.dumps(_owner(piece), ensure_ascii=False)} on {_day(piece)}.\n"
+        f"{what} {json.dumps(owner_of(piece), ensure_ascii=False)} on {_day(piece)}.\n"
         f"{fenced(portion.text)}\n"
     )
+
+
+def _told_many(parts: Sequence[Portion], pieces: Sequence[Said]) -> str:
+    """Messages under their numbers, from 1."""
+    told = ["Messages of one conversation, oldest first.\n"]
+    for number, part in enumerate(parts, 1):
+        piece = pieces[part.stretches[0].piece]
+        owner = json.dumps(owner_of(piece), ensure_ascii=False)
+        told.append(f"Message {number}, said by {owner} on {_day(piece)}:\n{fenced(part.text)}\n")
+    return "".join(told)
 
 
 def _day(piece: Said) -> str:
@@ -183,165 +259,20 @@ def _day(piece: Said) -> str:
 # --- what is believed of its answer
 
 
-class _LeftOut(Exception):
-    """Why a statement is left out, in words without any of its own."""
-
-
-class _Found(NamedTuple):
-    stretch: Stretch
-    start: int
-    end: int
-    """In the stretch."""
-
-
-def _drawn(fact: dict[str, Any], portion: Portion, pieces: Sequence[Said]) -> tuple[int, Drawn]:
-    """A statement, if its words bear it. Raises _LeftOut."""
-    found = _found(fact["quote"], portion)
-    piece = pieces[found.stretch.piece]
-    owner = _owner(piece)
-    text = _named(" ".join(fact["text"].split()).rstrip("."), owner)
-    if not text or len(text) > TEXT_CHARS_MAX or FORGOTTEN in text:
-        raise _LeftOut("without a usable text")
-    if speaks(words_of(text)):
-        raise _LeftOut("in the first person")
-    if piece.role == "user" and _asks(found):
-        raise _LeftOut("drawn from a question")
-    if piece.role == "user" and not _is_own(text, _sentences_around(found), owner):
-        raise _LeftOut("turning others' words into the speaker's")
-    found, on = _grown(found, text, owner, piece)
-    if FORGOTTEN in on.words:
-        raise _LeftOut("drawn from what was forgotten")
-    if missing := unborne(text, on):
-        raise _LeftOut(f"with {missing} that the text does not hold")
-    kind = FactKind[fact["kind"].upper()]
-    try:
-        begun, ended = since(fact["valid_from"], on), until(fact["valid_to"], on)
-    except Unborne:
-        raise _LeftOut("with a date that the text does not hold") from None
-    if begun is None and ended is None and len(on.times) == 1:
-        (time,) = on.times
-        if time.relation != "at" or kind is FactKind.EPISODE:
-            begun, ended = time.valid_from, time.valid_to
-    if begun is not None and ended is not None and ended.at <= begun.at:
-        ended = None
-    subject, attribute, value = _property(fact, on)
-    return found.stretch.piece, Drawn(
-        text=text[:1].upper() + text[1:],
-        start=found.stretch.start + found.start,
-        end=found.stretch.start + found.end,
-        kind=kind,
-        valid_from=begun,
-        valid_to=ended,
-        subject=subject,
-        attribute=attribute,
-        value=value,
-        entities=_entities(fact, on),
-        confidence=_confidence(fact["confidence"]),
-    )
-
-
-def _found(quote: str, portion: Portion) -> _Found:
-    for stretch in portion.stretches:
-        if span := located(stretch.text, quote):
-            return _Found(stretch, span.start, span.end)
-    raise _LeftOut("without a quote from the text")
-
-
-def _named(text: str, owner: str) -> str:
-    """With the speaker's name where the model wrote `the user`."""
-    if owner in (UNNAMED, AUTHOR):
-        return text
-    return re.sub(r"\b[Tt]he (?:user|speaker)\b", lambda _: owner, text)
-
-
-def _asks(found: _Found) -> bool:
-    """Whether a quote is a question; what stands in front of one in its sentence may state."""
-    text = found.stretch.text
-    quote = text[found.start : found.end].strip()
-    mark = text[found.end : found.end + 1]
-    return is_question(quote.lower(), quote.endswith(("?", "？")) or mark in ("?", "？"))
-
-
-def _sentences_around(found: _Found) -> str:
-    """The whole sentences that a quote stands in."""
-    text = found.stretch.text
-    held = [
-        span
-        for span in sentences(text, 0, len(text))
-        if span.start < found.end and found.start < span.end
-    ]
-    return text[held[0].start : held[-1].end] if held else text[found.start : found.end]
-
-
-_ENGLISH = frozenset(
-    "the is are has and with of to his her for he she they says said lives".split()
-)
-
-
-def _is_own(text: str, sentence: str, owner: str) -> bool:
-    """Whether a statement about the speaker comes of a sentence in which they speak of themselves,
-    which may leave out the `I`. Only English is judged."""
-    if not text.lower().startswith(owner.lower()) or is_other_script(sentence):
-        return True
-    words = words_of(sentence)
-    if speaks(words) or owner.lower() in sentence.lower():
-        return True
-    english = any(word.low in _ENGLISH for word in words)
-    return not english or verb_at(words) <= 0
-
-
-GROWTH_CHARS = 400
-
-
-def _grown(found: _Found, text: str, owner: str, piece: Said) -> tuple[_Found, Ground]:
-    """The quote with the words before it that hold a name it only points at with `she`."""
-    words = found.stretch.text
-    on = ground(words[found.start : found.end], owner, piece.at, piece.zone)
-    missing = missing_names(text, on)
-    if not missing:
-        return found, on
-    begin = max(0, found.start - GROWTH_CHARS)
-    before = words[begin : found.start].lower()
-    places = [before.rfind(name.lower().removesuffix("'s").removesuffix("’s")) for name in missing]
-    if min(places) < 0:
-        return found, on
-    held = [s for s in sentences(words, 0, found.start) if s.start <= begin + min(places) < s.end]
-    start = held[0].start if held else begin + min(places)
-    return found._replace(start=start), ground(
-        words[start : found.end], owner, piece.at, piece.zone
-    )
-
-
-def _property(fact: dict[str, Any], on: Ground) -> tuple[str | None, str | None, str | None]:
-    """Subject, attribute and value, all or none: two statements are compared by them."""
-    subject, attribute, value = (
-        " ".join((fact[name] or "").split())[:200] for name in ("subject", "attribute", "value")
-    )
-    if not (subject and attribute and value):
-        return None, None, None
-    subject = _named(subject, on.speaker)
-    if subject.lower() in ("i", "me", "user"):
-        subject = on.speaker
-    if unborne(subject, on) or unborne(value, on):
-        return None, None, None
-    shown = subject[:1].upper() + subject[1:]
-    return shown, attribute.lower().replace("_", " "), value
-
-
-def _entities(fact: dict[str, Any], on: Ground) -> tuple[str, ...]:
-    named = (" ".join(each.split()) for each in fact["entities"] or ())
-    return tuple(
-        dict.fromkeys(
-            each
-            for each in named
-            if each
-            and len(each) <= 200
-            and each.lower() not in (UNNAMED, AUTHOR, "user", "author")
-            and any(char.isupper() or char.isdigit() or not char.isascii() for char in each)
-            and not unborne(each, on)
-        )
-    )
-
-
-def _confidence(told: float | None) -> int:
-    return round(told * 1000) if told is not None and 0 <= told <= 1 else 800
+def _drawn_of(fact: dict[str, Any], portion: Portion, reading: _Reading) -> tuple[int, Drawn]:
+    """A statement, if the message that it names bears it. Raises LeftOut."""
+    sources = reading.sources_of(portion)
+    if len(sources) == 1:
+        return believed(fact, portion, reading.pieces)
+    if not 1 <= fact["message"] <= len(sources):
+        raise LeftOut("of a message that there is not")
+    source = sources[fact["message"] - 1]
+    piece, drawn = believed(fact, reading.part(portion, [source]), reading.pieces)
+    own = f"{reading.pieces[piece].text} {owner_of(reading.pieces[piece])}"
+    others = reading.part(portion, [each for each in sources if each != source]).text
+    if mixes(drawn.text, own, others):
+        raise LeftOut("with words of another message")
+    named = (drawn.subject, drawn.attribute, drawn.value)
+    if any(mixes(each, own, others) for each in named if each):
+        drawn = drawn._replace(subject=None, attribute=None, value=None)
+    return piece, drawn

@@ -59,7 +59,7 @@ def list_items(asked: q.List, asking: Asking) -> Page:
     found = seen(view, criteria)
     ids = found.ids(cursor.after if cursor else b"", limit + 1)
     more, ids = len(ids) > limit, ids[:limit]
-    shower = Shower(view, when, forgotten=asked.include_forgotten)
+    shower = Shower(view, when, forgotten=asked.include_forgotten, rhythm=asking.rhythm)
     items, cut = _listed(shower, [Ref(kind, raw) for raw in ids])
     if cut:
         notes += (
@@ -120,7 +120,7 @@ def get_item(asked: q.Get, asking: Asking) -> Shown:
     """The item or version of that very id, as of the moment."""
     view = asking.views.container(asking.home())
     when = resolve(view, asked, asking.now_us)
-    shower = Shower(view, when, forgotten=asked.include_forgotten)
+    shower = Shower(view, when, forgotten=asked.include_forgotten, rhythm=asking.rhythm)
     ref, row = find(shower, asked.id, Within(view, asked.scope, when.at))
     return Shown(container=asking.name, item=shower.item(ref, row), moment=when.moment)
 

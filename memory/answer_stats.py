@@ -24,6 +24,7 @@ from rewound.memory.moments import LAST_US, Point, resolve
 from rewound.memory.replies import ContainerInfo, ContainerList, Figures, Job, JobList
 from rewound.memory.scoping import Within
 from rewound.memory.seeing import FORGETTABLE
+from rewound.memory.waiting import waiting
 from rewound.projections.catalog import VERSIONS
 from rewound.projections.containers import ContainerRow
 from rewound.projections.jobs import JobRow, JobState
@@ -262,6 +263,8 @@ def list_jobs(asked: q.Jobs, asking: Asking) -> JobList:
     ]
     if len(found) > limit:
         notes += (f"{len(found) - limit} more are not shown",)
+    present = when.moment.as_of is None
+    due = waiting(view, asking.rhythm, asking.now_us) if present else {}
     states = [job.state for _, job in found]
     return JobList(
         container=asking.name,
@@ -270,7 +273,8 @@ def list_jobs(asked: q.Jobs, asking: Asking) -> JobList:
         parked=states.count(JobState.PARKED),
         unembedded=sum(1 for _ in unembedded(view, hidden=True)),
         unjudged=_unjudged(view, when.at, hidden, within),
-        jobs=tuple(_job(ref, job) for ref, job in found[:limit]),
+        jobs=tuple(_job(ref, job, due.get(ref)) for ref, job in found[:limit]),
+        waiting=sum(ref in due for ref, _ in found),
         moment=when.moment,
         notes=notes,
     )
@@ -282,11 +286,12 @@ def _unjudged(view: ContainerView, at: int, hidden: set[Ref], within: Within) ->
     return sum(ref not in hidden and within.item(ref) for ref in refs)
 
 
-def _job(ref: Ref, job: JobRow) -> Job:
+def _job(ref: Ref, job: JobRow, due_us: int | None) -> Job:
     return Job(
         source=str(ref),
         kind="document" if ref.kind is Kind.DOCUMENT else "message",
-        state=job.state.name.lower(),
+        state=job.state.name.lower() if due_us is None else "waiting",
+        due_at=None if due_us is None else show_us(due_us),
         attempts=job.attempts,
         why=None if job.why is None else job.why.name.lower().replace("_", " "),
         retry_at=None if job.retry_at is None else show_us(job.retry_at),

@@ -18,6 +18,7 @@ from rewound.eventlog.log import Reader
 from rewound.memory import requests as q
 from rewound.memory.deciding import no_container
 from rewound.memory.replies import Reply
+from rewound.memory.rhythm import AT_ONCE, Rhythm
 
 if TYPE_CHECKING:
     from rewound.projections.vectors import Query
@@ -59,6 +60,8 @@ class Asking:
     """The vectors of a question's queries by their text, where it may have several."""
     words: str | None = None
     """What a search looks for in place of its query: that and further words for it."""
+    rhythm: Rhythm = AT_ONCE
+    """When messages are read for facts."""
 
     def home(self) -> ContainerId:
         """The container asked about. Raises NotFound."""

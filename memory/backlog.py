@@ -4,21 +4,26 @@ It is filled by what is recorded and, where that does not say it (after opening,
 restore), by looking through a container's jobs. Whoever takes a source out of it asks the view
 whether there still is a job. A snapshot may be older than what was noticed after it was taken: a
 container in which something was taken back later is left for the next snapshot.
+
+Messages that wait for a quiet moment are in it, too, but are not given out before (`gathering.py`).
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from rewound.eventlog import events as e
 from rewound.eventlog.ids import ContainerId, Kind, Ref
 from rewound.eventlog.log import Recorded
-from rewound.projections.jobs import JobState
+from rewound.memory.gathering import Gathering
+from rewound.memory.rhythm import AT_ONCE, Rhythm
+from rewound.projections.jobs import JobRow, JobState
 
 if TYPE_CHECKING:
+    from rewound.projections.reader import ContainerView
     from rewound.projections.views import ViewReader
 
 QUEUE_MAX = 10_000
@@ -29,11 +34,23 @@ LOOKS_MAX = 100
 
 
 class Entry(NamedTuple):
-    """A source in the backlog. It counts as new, and is not dropped, once it was noticed again."""
+    """A source in the backlog. It counts as new, and is not dropped, once it was noticed again.
+    Messages of one conversation that came to be read together have the same `unit`."""
 
     container: ContainerId
     ref: Ref
     serial: int
+    unit: int
+
+
+class _Place(NamedTuple):
+    serial: int
+    unit: int
+
+
+class _Later(NamedTuple):
+    due_us: int
+    unit: int | None
 
 
 _LOOK_AGAIN = (e.Undone, e.Restored)
@@ -43,10 +60,11 @@ _LOOK_AGAIN = (e.Undone, e.Restored)
 class Backlog:
     """Safe for the writer's thread, which notices, beside the one that works."""
 
-    def __init__(self) -> None:
+    def __init__(self, rhythm: Rhythm = AT_ONCE) -> None:
         self._guard = threading.Lock()
-        self._queues: dict[ContainerId, dict[Ref, int]] = {}
-        self._later: dict[tuple[ContainerId, Ref], int] = {}
+        self._gathering = Gathering(rhythm) if rhythm.gathers else None
+        self._queues: dict[ContainerId, dict[Ref, _Place]] = {}
+        self._later: dict[tuple[ContainerId, Ref], _Later] = {}
         self._serial = 0
         self._unseen: dict[ContainerId, int] = {}
         """Containers to be looked through, in a snapshot that holds this position."""
@@ -66,9 +84,11 @@ class Backlog:
                     self._unseen[each.container] = each.position
                     added = True
                 elif (ref := _sent(each.event)) is not None:
+                    added = True
+                    if self._waits(each, ref):
+                        continue
                     self._later.pop((each.container, ref), None)
                     self._add(each.container, ref, each.position)
-                    added = True
             return added
 
     def look(self, views: ViewReader) -> None:
@@ -79,21 +99,27 @@ class Backlog:
                 for container in views.waiting("jobs"):
                     self._unseen.setdefault(container, 0)
                 self._opened = True
-            room = (key for key in self._unseen if self._size(key) <= QUEUE_MAX // 2)
+            room = filter(self._has_room, self._unseen)
             held = (key for key in room if self._unseen[key] <= views.position(key))
             chosen = list(islice(held, LOOKS_MAX))
             for container in chosen:
                 del self._unseen[container]
         for container in chosen:
-            found = list(islice(views.container(container).all_jobs(), QUEUE_MAX))
+            view = views.container(container)
+            found = [
+                (ref, job, self._talk_of(view, ref, job))
+                for ref, job in islice(view.all_jobs(), QUEUE_MAX)
+            ]
             with self._guard:
-                for ref, job in found:
-                    if job.state is JobState.PENDING:
+                for ref, job, conversation in found:
+                    if conversation is not None:
+                        self._gather(container, conversation, ref, job.since)
+                    elif job.state is JobState.PENDING:
                         self._add(container, ref)
                     elif job.state is JobState.FAILED and self._rushes:
                         self._rush(container, ref)
                     elif job.state is JobState.FAILED:
-                        self._later.setdefault((container, ref), job.retry_at or 0)
+                        self._later.setdefault((container, ref), _Later(job.retry_at or 0, None))
                 if len(found) == QUEUE_MAX:
                     self._unseen.setdefault(container, 0)
                 self._rushes = self._rushes and bool(self._unseen)
@@ -101,7 +127,7 @@ class Backlog:
     def postpone(self, entry: Entry, due_us: int) -> None:
         with self._guard:
             if self._drop(entry):
-                self._later[entry.container, entry.ref] = due_us
+                self._later[entry.container, entry.ref] = _Later(due_us, entry.unit)
 
     def hurry(self) -> None:
         """Let all that was put off come now: what it waited for may be there."""
@@ -125,24 +151,27 @@ class Backlog:
 
     # --- taking
 
-    def batch(self, count: int, now_us: int) -> list[Entry]:
-        """The oldest of each container in turn; they stay until they are dropped."""
+    def batch(self, count: int, now_us: int, *, awaited: bool = False) -> list[Entry]:
+        """The oldest of each container in turn, `count` units; they stay until they are dropped.
+
+        While somebody waits for them (`awaited`) messages wait for no quiet moment.
+        """
         with self._guard:
-            for container, ref in [at for at, due_us in self._later.items() if due_us <= now_us]:
-                del self._later[container, ref]
-                self._add(container, ref)
+            self._let_come(now_us, awaited)
             chosen: list[Entry] = []
             waiting = {
-                container: iter(list(islice(refs.items(), count)))
+                container: _units(container, refs, count)
                 for container, refs in islice(self._queues.items(), count)
             }
-            while waiting and len(chosen) < count:
-                for container, refs in list(waiting.items()):
-                    found = next(refs, None)
+            left = count
+            while waiting and left > 0:
+                for container, units in list(waiting.items()):
+                    found = next(units, None)
                     if found is None:
                         del waiting[container]
-                    elif len(chosen) < count:
-                        chosen.append(Entry(container, *found))
+                    elif left > 0:
+                        chosen += found
+                        left -= 1
             for container in dict.fromkeys(entry.container for entry in chosen):
                 self._queues[container] = self._queues.pop(container)  # the others come first now
             return chosen
@@ -150,20 +179,66 @@ class Backlog:
     def rest_s(self, now_us: int) -> float | None:
         """Seconds until something is to be done; None when nothing is."""
         with self._guard:
-            if self._queues or self._unseen or not self._opened:
+            if self._queues or not self._opened or any(map(self._has_room, self._unseen)):
                 return 0.0
-            if not self._later:
-                return None
-            return max(0.0, (min(self._later.values()) - now_us) / 1e6)
+            times = [later.due_us for later in self._later.values()]
+            gathered_us = None if self._gathering is None else self._gathering.next_us()
+            if gathered_us is not None:
+                times.append(gathered_us)
+            return max(0.0, (min(times) - now_us) / 1e6) if times else None
 
     # --- inside
 
-    def _add(self, container: ContainerId, ref: Ref, position: int = 0) -> None:
+    def _let_come(self, now_us: int, awaited: bool) -> None:
+        """Queue what is due by now."""
+        due = [at for at, later in self._later.items() if later.due_us <= now_us]
+        for container, ref in due:
+            later = self._later.pop((container, ref))
+            self._add(container, ref, unit=later.unit)
+        if self._gathering is not None:
+            for container, refs in self._gathering.take(now_us, awaited=awaited):
+                self._serial += 1
+                unit = self._serial
+                for ref in refs:
+                    self._put(container, ref, unit)
+
+    def _waits(self, each: Recorded, ref: Ref) -> bool:
+        """Whether it waits for a quiet moment from now on, or does so already."""
+        if self._gathering is None:
+            return False
+        event = each.event
+        if isinstance(event, e.MessageRecorded) and self._size(each.container) < QUEUE_MAX:
+            at_us = each.envelope.recorded_at
+            self._gather(each.container, event.conversation, ref, at_us)
+        return (each.container, ref) in self._gathering
+
+    def _gather(self, container: ContainerId, conversation: bytes, ref: Ref, at_us: int) -> None:
+        if ref in self._queues.get(container, ()) or (container, ref) in self._later:
+            return self._add(container, ref)
+        assert self._gathering is not None, "there is a conversation to be waited for"
+        self._gathering.add(container, conversation, ref, at_us)
+
+    def _talk_of(self, view: ContainerView, ref: Ref, job: JobRow) -> bytes | None:
+        """The conversation whose quiet a source waits for, if it does at all."""
+        if self._gathering is None or ref.kind is not Kind.MESSAGE:
+            return None
+        row = view.message(ref.id) if job.state is JobState.PENDING else None
+        return None if row is None else row.state.conversation
+
+    def _add(
+        self, container: ContainerId, ref: Ref, position: int = 0, unit: int | None = None
+    ) -> None:
         if self._size(container) >= QUEUE_MAX:
             self._unseen[container] = max(position, self._unseen.get(container, 0))
         else:
-            self._serial += 1
-            self._queues.setdefault(container, {})[ref] = self._serial
+            self._put(container, ref, unit)
+
+    def _put(self, container: ContainerId, ref: Ref, unit: int | None = None) -> None:
+        self._serial += 1
+        refs = self._queues.setdefault(container, {})
+        if unit is None:
+            unit = refs[ref].unit if ref in refs else self._serial
+        refs[ref] = _Place(self._serial, unit)
 
     def _rush(self, container: ContainerId, ref: Ref) -> None:
         self._hurried.add((container, ref))
@@ -172,7 +247,8 @@ class Backlog:
     def _drop(self, entry: Entry) -> bool:
         """Whether it was there, and had not been noticed again."""
         refs = self._queues.get(entry.container, {})
-        if refs.get(entry.ref) != entry.serial:
+        place = refs.get(entry.ref)
+        if place is None or place.serial != entry.serial:
             return False
         del refs[entry.ref]
         if not refs:
@@ -180,7 +256,17 @@ class Backlog:
         return True
 
     def _size(self, container: ContainerId) -> int:
-        return len(self._queues.get(container, ()))
+        gathered = 0 if self._gathering is None else self._gathering.size(container)
+        return len(self._queues.get(container, ())) + gathered
+
+    def _has_room(self, container: ContainerId) -> bool:
+        return self._size(container) <= QUEUE_MAX // 2
+
+
+def _units(container: ContainerId, refs: Mapping[Ref, _Place], count: int) -> Iterator[list[Entry]]:
+    """The first `count` units of a queue; what belongs to one stands together in it."""
+    entries = (Entry(container, ref, *place) for ref, place in refs.items())
+    return iter([list(unit) for _, unit in islice(groupby(entries, lambda e: e.unit), count)])
 
 
 def _sent(event: e.Event) -> Ref | None:

@@ -34,6 +34,7 @@ from rewound.memory.onlookers import Onlookers
 from rewound.memory.replies import Reply
 from rewound.memory.reranking import Reranks
 from rewound.memory.rewriting import Rewrites
+from rewound.memory.rhythm import AT_ONCE, Rhythm
 from rewound.memory.writer import GroupWriter, Job, Task
 from rewound.projections.catalog import WORDS
 from rewound.projections.tokens import clear_cache
@@ -299,6 +300,11 @@ class Engine:
     @extractor.setter
     def extractor(self, name: str | None) -> None:
         self._writer.extractor = name
+
+    @property
+    def rhythm(self) -> Rhythm:
+        """When messages are read for facts."""
+        return AT_ONCE if self.models is None else self.models.rhythm()
 
     @property
     def readonly_reason(self) -> str | None:

@@ -3,9 +3,10 @@
 A step reads some sources in one snapshot, closes that, lets the extractor work, and hands all that
 came of it to the writer at once, so that it makes one group of many. A model that is at several
 places works on several sources side by side, from step to step; what came of them is recorded in
-the order in which they were read. Each source is recorded by itself, as a whole: facts and that its
-texts have been read, or that it failed and when it is tried again. What changed in the meantime
-(forgotten, undone, read by somebody else) makes the writer refuse it; then it is looked at anew.
+the order in which they were read. It may be shown messages of one conversation together. Each
+source is recorded by itself, as a whole: facts and that its texts have been read, or that it failed
+and when it is tried again. What changed in the meantime (forgotten, undone, read by somebody else)
+makes the writer refuse it; then it is looked at anew.
 """
 
 from __future__ import annotations
@@ -21,12 +22,21 @@ from rewound.eventlog.errors import Conflict, NotFound, RewoundError
 from rewound.eventlog.ids import ContainerId, Ref
 from rewound.eventlog.log import Draft, Recorded
 from rewound.llm.askers import asking_while
-from rewound.llm.extraction import ExtractionFailed, Extractor, Paced, Spread
+from rewound.llm.extraction import (
+    Drawn,
+    ExtractionFailed,
+    Extractor,
+    Grouped,
+    Paced,
+    Said,
+    Spread,
+)
 from rewound.memory import drawing, sources
 from rewound.memory.applying import Applied
 from rewound.memory.backlog import Backlog, Entry
 from rewound.memory.deciding import Record
 from rewound.memory.link import FACTS
+from rewound.memory.rhythm import AT_ONCE, Rhythm
 from rewound.memory.sources import Source
 from rewound.memory.under_way import UnderWay
 from rewound.projections.jobs import JobState
@@ -70,6 +80,12 @@ _REFUSED_S = (1.0, 600.0)  # the same for what the writer refuses, from the seco
 
 _log = logging.getLogger(__name__)
 
+Read = tuple[Entry, Source]
+"""A source as it was read, and where it stands in the backlog."""
+
+Outcome = list[list[Drawn]] | Exception
+"""What was drawn from each piece of a source, or why nothing was."""
+
 
 class Extracting:
     """Draws facts for one open store. `make` gives the extractor when the first text is there."""
@@ -82,15 +98,18 @@ class Extracting:
         engine: Engine,
         make: Callable[[], Extractor | None],
         watch: Callable[[], object] = lambda: None,
+        rhythm: Rhythm = AT_ONCE,
     ) -> None:
-        """`watch` begins to look after the nodes that a model is at: once there is time for it."""
+        """`watch` begins to look after the nodes that a model is at: once there is time for it.
+        Messages are read to a rhythm by an extractor that can read several together."""
         self._engine = engine
         self._watch = watch
         self._make = make
         self._extractor: Extractor | None = None
-        self._backlog = Backlog()
+        self._rhythm = rhythm
+        self._backlog = Backlog(rhythm)
         self._refused: dict[tuple[ContainerId, Ref], int] = {}
-        self._under_way: UnderWay[tuple[Entry, Source], list[Draft] | None] = UnderWay(self._done)
+        self._under_way: UnderWay[list[Read], list[list[Draft] | None]] = UnderWay(self._done)
 
     @property
     def extractor(self) -> str | None:
@@ -114,14 +133,13 @@ class Extracting:
         self._watch()
         # Before the snapshot: what is noticed after it would not be found in it, and be dropped.
         count = SOURCES_MAX + len(self._under_way)
-        batch = self._backlog.batch(count, engine.clock.now_us())
+        batch = self._backlog.batch(count, engine.clock.now_us(), awaited=engine.awaited())
         extractor = self._ready() if batch or self._under_way else None
         if isinstance(extractor, Spread):
             return self._step_ahead(extractor, batch)
-        chars_max = extractor.chars_max if isinstance(extractor, Paced) else CHARS_MAX
         with engine.reading() as views:
             self._backlog.look(views)
-            read = self._read(views, batch, chars_max if batch else 0)
+            read = self._read(views, batch, _chars_max(extractor) if batch else 0)
         if read:
             self._draw(read)
         return self._backlog.rest_s(engine.clock.now_us())
@@ -132,56 +150,49 @@ class Extracting:
         self._take()
         room = extractor.parallel
         count = min(AHEAD * room - self._under_way.unfinished, SOURCES_MAX - len(self._under_way))
-        chars_max = extractor.chars_max if isinstance(extractor, Paced) else CHARS_MAX
-        left = chars_max * AHEAD * room - self._under_way.chars
+        left = _chars_max(extractor) * AHEAD * room - self._under_way.chars
         with engine.reading() as views:
             self._backlog.look(views)
             new = [each for each in batch if (each.container, each.ref) not in self._under_way]
-            read = self._read(views, new, left, count) if count > 0 else []
-        for entry, source in read:
-            self._begin(entry, source)
+            read = self._read_together(views, new, left, count)
+        for group in read:
+            self._begin(extractor, group)
         if self._under_way:
             return _LOOK_S
         rest_s = self._backlog.rest_s(engine.clock.now_us())
         return _AWAY_S if rest_s == 0.0 and not room else rest_s
 
-    def _begin(self, entry: Entry, source: Source) -> None:
-        extractor = self._ready()
-
-        def work() -> list[Draft] | None:
+    def _begin(self, extractor: Extractor, group: list[Read]) -> None:
+        def work() -> list[list[Draft] | None]:
             if self._engine.closing:
-                return None
-            with asking_while(lambda: self._is_as_read(entry, source)):
-                return self._drafts(extractor, source)
+                return [None for _ in group]
+            with asking_while(lambda: self._are_as_read(group)):
+                return self._drafts_of_each(extractor, [source for _, source in group])
 
-        key = (entry.container, entry.ref)
-        self._under_way.begin(key, (entry, source), source.chars(), work)
+        keys = [(entry.container, entry.ref) for entry, _ in group]
+        self._under_way.begin(keys, group, sum(source.chars() for _, source in group), work)
 
-    def _is_as_read(self, entry: Entry, source: Source) -> bool:
-        """Whether a source is still there with the same words: what was forgotten while it waited
-        for a model is shown to none."""
+    def _are_as_read(self, group: Sequence[Read]) -> bool:
+        """Whether sources are all still there with the same words: what was forgotten while it
+        waited for a model is shown to none."""
         try:
             with self._engine.reading() as views:
-                view = views.container(entry.container)
-                job = view.job(entry.ref)
-                if job is None or view.hidden(entry.ref) is not None:
-                    return False
-                now = sources.read(view, entry.ref, job, source.chars())
+                return all(_is_as_read(views, source) for _, source in group)
         except RewoundError:
             return False  # it cannot be known: the store closes, or its views are far behind
-        return now is not None and now.said() == source.said()
 
     def _take(self) -> None:
         sent: list[tuple[Entry, Source, Future[Applied]]] = []
-        for (entry, source), drafts in self._under_way.take():
-            if self._engine.closing:
-                return  # what is left is found pending by the next owner
-            if drafts is None:
-                later_us = self._engine.clock.now_us() + round(_NOT_ASKED_S * 1_000_000)
-                self._backlog.postpone(entry, later_us)
-                continue
-            record = Record(source.container, tuple(drafts))
-            sent.append((entry, source, self._engine.submit_record(record)))
+        for group, outcomes in self._under_way.take():
+            for (entry, source), drafts in zip(group, outcomes, strict=True):
+                if self._engine.closing:
+                    return  # what is left is found pending by the next owner
+                if drafts is None:
+                    later_us = self._engine.clock.now_us() + round(_NOT_ASKED_S * 1_000_000)
+                    self._backlog.postpone(entry, later_us)
+                    continue
+                record = Record(source.container, tuple(drafts))
+                sent.append((entry, source, self._engine.submit_record(record)))
         self._settle(sent)
 
     def _done(self) -> None:
@@ -205,6 +216,41 @@ class Extracting:
             found.append((entry, source))
             left -= source.chars()
         return found
+
+    def _read_together(
+        self, views: ViewReader, batch: Sequence[Entry], left: int, count: int
+    ) -> list[list[Read]]:
+        """The same in groups, `count` at most, each of which is put before a model in one call."""
+        groups: list[list[Read]] = []
+        for entry in batch:
+            if left <= 0 or count <= 0:
+                break
+            source = self._read_one(views, entry, left)
+            if source is None:
+                continue
+            if groups and self._goes_with(groups[-1], entry, source):
+                groups[-1].append((entry, source))
+            elif len(groups) < count:
+                groups.append([(entry, source)])
+            else:
+                break
+            left -= source.chars()
+        return groups
+
+    def _goes_with(self, group: Sequence[Read], entry: Entry, source: Source) -> bool:
+        """Whether a source may be shown along with those before it. What failed once is read by
+        itself from then on: nobody knows which of a group it was that a model fell over."""
+        last, said = group[-1]
+        chars = source.chars() + sum(each.chars() for _, each in group)
+        return (
+            isinstance(self._extractor, Grouped)
+            and len(group) < self._rhythm.messages
+            and (last.container, last.unit) == (entry.container, entry.unit)
+            and said.conversation == source.conversation is not None
+            and said.scope == source.scope
+            and said.attempts == source.attempts == 0
+            and chars <= _chars_max(self._extractor)
+        )
 
     def _read_one(self, views: ViewReader, entry: Entry, chars_max: int) -> Source | None:
         view = views.container(entry.container)
@@ -270,12 +316,36 @@ class Extracting:
     def _drafts(self, extractor: Extractor, source: Source) -> list[Draft] | None:
         """The events that tell what came of a source; None when it was given up, or nobody was
         asked, which is no failure of the source."""
+        said = source.said()
+        outcome: Outcome = []
+        if said:
+            try:
+                outcome = extractor.extract(said)
+            except Exception as error:
+                outcome = error
+        return self._told(extractor.name, source, outcome)
+
+    def _drafts_of_each(
+        self, extractor: Extractor, group: Sequence[Source]
+    ) -> list[list[Draft] | None]:
+        """The same for each source of a group."""
+        said = [source.said() for source in group]
+        readable = [each for each in said if each]
+        if len(readable) < 2 or not isinstance(extractor, Grouped):
+            return [self._drafts(extractor, source) for source in group]
+        outcomes = iter(_outcomes(extractor, readable))
+        return [
+            self._told(extractor.name, source, next(outcomes) if each else [])
+            for source, each in zip(group, said, strict=True)
+        ]
+
+    def _told(self, extractor: str, source: Source, outcome: Outcome) -> list[Draft] | None:
         ids = self._engine.ids
         why, reply = e.Why.MALFORMED, None
         try:
-            said = source.said()
-            drawn = extractor.extract(said) if said else []
-            return drawing.drafts(source, drawn, extractor.name, ids)
+            if isinstance(outcome, Exception):
+                raise outcome
+            return drawing.drafts(source, outcome, extractor, ids)
         except ExtractionFailed as failed:
             detail, why, reply = str(failed), failed.why, failed.reply
             if not failed.asked:
@@ -284,20 +354,14 @@ class Extracting:
             # A mistake of ours about one text must not keep all others waiting. Its message may
             # quote the text, its type cannot.
             detail = f"the extractor ended with {type(error).__name__}"
-            _log.warning("%s ended with %s on %s", extractor.name, type(error).__name__, source.ref)
+            _log.warning("%s ended with %s on %s", extractor, type(error).__name__, source.ref)
         if self._engine.closing:
             return None
-        return [
-            drawing.failure(
-                source,
-                extractor.name,
-                ids,
-                why=why,
-                detail=detail,
-                reply=reply,
-                retry_at=self._retry_at(source.attempts + 1, why),
-            )
-        ]
+        retry_at = self._retry_at(source.attempts + 1, why)
+        failure = drawing.failure(
+            source, extractor, ids, why=why, detail=detail, reply=reply, retry_at=retry_at
+        )
+        return [failure]
 
     def _retry_at(self, attempt: int, why: e.Why) -> int | None:
         """µs; None when it has been tried often enough."""
@@ -330,3 +394,27 @@ class Extracting:
             delay_s = min(_REFUSED_S[0] * 2 ** (times - 2), _REFUSED_S[1])
             now_us = self._engine.clock.now_us()
             self._backlog.postpone(entry, now_us + round(delay_s * 1_000_000))
+
+
+def _chars_max(extractor: Extractor | None) -> int:
+    return extractor.chars_max if isinstance(extractor, Paced) else CHARS_MAX
+
+
+def _is_as_read(views: ViewReader, source: Source) -> bool:
+    view = views.container(source.container)
+    job = view.job(source.ref)
+    if job is None or view.hidden(source.ref) is not None:
+        return False
+    now = sources.read(view, source.ref, job, source.chars())
+    return now is not None and now.said() == source.said()
+
+
+def _outcomes(extractor: Grouped, said: Sequence[Sequence[Said]]) -> Sequence[Outcome]:
+    """What an extractor draws from each of several sources."""
+    try:
+        outcomes = extractor.extract_each(said)
+    except Exception as error:
+        return [error for _ in said]
+    if len(outcomes) != len(said):
+        return [ExtractionFailed(f"{len(outcomes)} answers for {len(said)} texts") for _ in said]
+    return outcomes

@@ -57,6 +57,7 @@ class FileReads:
         self.meaning = meaning
         self.reranks = reranks
         self.rewrites = rewrites
+        self.rhythm = models.rhythm()
         self.readonly_reason: str | None = None  # only `Stats` tells it
         self._clock = clock
         with ExitStack() as opened:

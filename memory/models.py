@@ -15,6 +15,7 @@ import msgspec
 from rewound.eventlog.errors import InvalidInput
 from rewound.llm.nodes import Lane, Node, Role, brief, check_names, nodes_of
 from rewound.memory.model_servers import check_named, check_server, key_from
+from rewound.memory.rhythm import AT_ONCE, Rhythm
 
 if TYPE_CHECKING:
     from rewound.llm.attribute_table import Row
@@ -42,6 +43,8 @@ ChatApi = Literal["openai", "anthropic"]
 RERANK_DEPTH_MAX = 100
 THREADS_MAX = 256
 HEDGE_MS_MAX = 60_000
+WAIT_S_MAX = 86_400
+BATCH_MESSAGES_MAX = 32
 CHAT_TIMEOUT_S = 300.0
 """For one answer: a small machine writes some ten words a second."""
 
@@ -61,6 +64,10 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
     Each of the three addresses is a node for both lanes, called by its role; `nodes` are further
     ones. A read that has no answer from its node after `hedge_ms` is put to a second one; 0 never
     does.
+
+    A model that draws facts reads up to `batch_messages` messages of one conversation in one call:
+    when nothing was said there for `quiet` seconds, when they are so many, or when the oldest has
+    waited for `batch_age` seconds.
 
     The first `rerank_depth` hits of a search that wants it are ordered anew by the reranker, whose
     score counts `rerank_weight` against 1 less that of the ranking's own. The query of a search
@@ -92,6 +99,9 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
     rewrite: RewriteWhen = "asked"
     nodes: tuple[Node, ...] = ()
     hedge_ms: int = 0
+    quiet: float = 120.0
+    batch_messages: int = 8
+    batch_age: float = 600.0
     attributes: str | None = None
     """A JSON file of attributes that rules are to know besides their own."""
     ranker: str | None = None
@@ -124,9 +134,32 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
                 f"REWOUND_HEDGE_MS is {self.hedge_ms}: use 0 (never) to {HEDGE_MS_MAX}",
                 field="REWOUND_HEDGE_MS",
             )
+        self._check_rhythm()
         check_names(self.all_nodes())
         self.rows()
         self.make_ranker()
+
+    def _check_rhythm(self) -> None:
+        for name in ("quiet", "batch_age"):
+            if not 0 <= getattr(self, name) <= WAIT_S_MAX:
+                raise InvalidInput(
+                    f"REWOUND_{name.upper()} is {getattr(self, name)}: use a number of seconds "
+                    f"from 0 to {WAIT_S_MAX}",
+                    field=f"REWOUND_{name.upper()}",
+                )
+        if not 1 <= self.batch_messages <= BATCH_MESSAGES_MAX:
+            raise InvalidInput(
+                f"REWOUND_BATCH_MESSAGES is {self.batch_messages}: use a whole number from 1 (each "
+                f"message by itself, at once) to {BATCH_MESSAGES_MAX}",
+                field="REWOUND_BATCH_MESSAGES",
+            )
+
+    def rhythm(self) -> Rhythm:
+        """When messages are read for facts. Rules cost nothing and read each at once."""
+        if self.extractor != "model":
+            return AT_ONCE
+        quiet_us, age_us = (round(each * 1_000_000) for each in (self.quiet, self.batch_age))
+        return Rhythm(quiet_us, self.batch_messages, age_us)
 
     def _check_servers(self) -> None:
         """For what is to be asked of a server there is one, in the lane that asks."""
@@ -193,7 +226,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
             given["hedge_ms"] = _whole("REWOUND_HEDGE_MS", value, HEDGE_MS_MAX, "never")
         named = ("REWOUND_NODES", "REWOUND_BG_NODES")
         given["nodes"] = nodes_of(env.get(named[0]), env.get(named[1]), named)
-        for name, number in (("rerank_depth", int), ("rerank_weight", float)):
+        for name, number in _NUMBERS.items():
             if value := env.get(f"REWOUND_{name.upper()}", "").strip():
                 given[name] = _number(value, f"REWOUND_{name.upper()}", number)
         for name in _TEXTS:
@@ -381,6 +414,13 @@ _CHOICES = {
     "rewriter": RewriterName,
     "rewrite": RewriteWhen,
     "chat_api": ChatApi,
+}
+_NUMBERS: dict[str, type[int] | type[float]] = {
+    "rerank_depth": int,
+    "rerank_weight": float,
+    "quiet": float,
+    "batch_messages": int,
+    "batch_age": float,
 }
 _TEXTS = (
     "chat_url", "chat_model", "embed_url", "embed_model", "rerank_url", "rerank_model",

@@ -19,6 +19,7 @@ from rewound.memory.answering import NO_SIZES, Asking, Sizes, load
 from rewound.memory.deciding import container_named
 from rewound.memory.meaning import Meaning
 from rewound.memory.replies import Found, Reply
+from rewound.memory.rhythm import Rhythm
 
 if TYPE_CHECKING:
     from rewound.memory.reranking import Reranks
@@ -40,6 +41,9 @@ class Store(Protocol):
 
     @property
     def readonly_reason(self) -> str | None: ...
+
+    @property
+    def rhythm(self) -> Rhythm: ...
 
     def reading(self, timeout_s: float) -> AbstractContextManager[ViewReader]:
         """A snapshot that holds all that is acknowledged now. Raises StoreBusy."""
@@ -91,7 +95,7 @@ def _read(store: Store, request: q.Read, until: float, words: str | None) -> Rep
                 asking = Asking(
                     log, views, now_us, name, container, store.readonly_reason, sizes,
                     meant.query, store.meaning.why_not(said, views, container, meant),
-                    meant.queries, words,
+                    meant.queries, words, store.rhythm,
                 )  # fmt: skip
                 return answerer(request, asking)
         # The snapshot is closed while we wait: a held one keeps freed pages from reuse, and keeps

@@ -301,12 +301,16 @@ class Differences(Reply, frozen=True, kw_only=True):
 
 
 class Job(Part, frozen=True, kw_only=True, omit_defaults=True):
+    """`state` is `pending`, `waiting` (pending, but for a quiet moment in its conversation: then it
+    is read at `due_at` if nothing more is said there), `failed` or `parked`."""
+
     source: str
     kind: str
     state: str
     attempts: int = 0
     why: str | None = None
     retry_at: str | None = None
+    due_at: str | None = None
 
 
 class JobList(Reply, frozen=True, kw_only=True):
@@ -320,6 +324,8 @@ class JobList(Reply, frozen=True, kw_only=True):
     """Texts that still wait for their vectors."""
     unjudged: int = 0
     """Facts that still wait to be compared with those before them."""
+    waiting: int = 0
+    """Of those pending, the messages that wait for a quiet moment in their conversation."""
     notes: tuple[str, ...] = ()
 
 
@@ -408,6 +414,8 @@ class Working(Reply, frozen=True, kw_only=True):
     """What compares facts with those before them, null when nothing does."""
     unjudged: int = 0
     """Facts that wait to be compared."""
+    waiting: int = 0
+    """Of those pending, the messages that wait for a quiet moment in their conversation."""
     notes: tuple[str, ...] = ()
 
 

@@ -101,7 +101,8 @@ class View(Part, frozen=True, kw_only=True, omit_defaults=True):
     scope: dict[str, str] = {}
     sources: tuple[Source, ...] = ()
     status: str | None = None
-    """For a document or message: `ready`, `pending`, `failed`, `parked` (deriving of facts)."""
+    """For a document or message: `ready`, `pending`, `waiting` (for a quiet moment in its
+    conversation), `failed`, `parked` (deriving of facts)."""
     status_note: str | None = None
     event: str | None = None
     """The event that brought it."""

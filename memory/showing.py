@@ -16,6 +16,8 @@ from rewound.eventlog.ids import Kind, Ref, show
 from rewound.eventlog.instants import MAX_US, Instant, show_instant, show_us
 from rewound.memory.moments import LAST_US, When
 from rewound.memory.replies import Source, Standing, View
+from rewound.memory.rhythm import AT_ONCE, Rhythm
+from rewound.memory.waiting import waiting
 from rewound.projections.documents import DocumentRow, PassageRow
 from rewound.projections.facts import FactRow
 from rewound.projections.importance import WHOLE
@@ -38,13 +40,23 @@ CURRENT = Standing(state="current")
 class Shower:
     """Makes views of one container's items at one moment. Keeps what several of them share.
 
-    `forgotten` is the read's `include_forgotten`.
+    `forgotten` is the read's `include_forgotten`. What waits for a quiet moment is told of the
+    present only, and where the rhythm of reading is given.
     """
 
-    def __init__(self, view: ContainerView, when: When, *, forgotten: bool = False) -> None:
+    def __init__(
+        self,
+        view: ContainerView,
+        when: When,
+        *,
+        forgotten: bool = False,
+        rhythm: Rhythm = AT_ONCE,
+    ) -> None:
         self.view = view
         self.when = when
         self.forgotten = forgotten
+        self._rhythm = rhythm if when.moment.as_of is None else AT_ONCE
+        self._waiting: dict[Ref, int] | None = None
         self._documents: dict[bytes, _Document | None] = {}
         self._events: dict[int, str] = {}
 
@@ -186,7 +198,18 @@ class Shower:
 
     def _status(self, ref: Ref) -> tuple[str, str | None]:
         job = self.view.job(ref, self.when.at)
-        return ("ready", None) if job is None else (job.state.name.lower(), job_note(job))
+        if job is None:
+            return "ready", None
+        if job.state is JobState.PENDING and (due_us := self._due_us(ref)) is not None:
+            until = f"read at {_time(due_us)} if nothing more is said"
+            return "waiting", f"waits for a quiet moment in its conversation; {until}"
+        return job.state.name.lower(), job_note(job)
+
+    def _due_us(self, ref: Ref) -> int | None:
+        """When a message is read that waits for a quiet moment."""
+        if self._waiting is None:
+            self._waiting = waiting(self.view, self._rhythm, self.when.now_us)
+        return self._waiting.get(ref)
 
     # --- texts
 

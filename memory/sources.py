@@ -90,6 +90,8 @@ class Source:
     before: tuple[Said, ...] = ()
     """Of a message: earlier ones of its conversation, oldest first."""
 
+    conversation: bytes | None = None
+
     known: dict[Key, Known] = field(default_factory=dict)
 
     def said(self) -> list[Said]:
@@ -144,6 +146,7 @@ def read(view: ContainerView, ref: Ref, job: JobRow, chars_max: int) -> Source |
         scope=view.value(state.scope) or {},
         tags=view.tags(state.tags),
         before=_before(view, row) if ref.kind is Kind.MESSAGE else (),
+        conversation=row.state.conversation if ref.kind is Kind.MESSAGE else None,
         known=_known(view, ref),
     )
 

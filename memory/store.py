@@ -100,6 +100,7 @@ def _workers(engine: Engine, layout: Layout, models: Models, nodes: Dispatcher) 
             engine,
             lambda: models.make_extractor(nodes),
             nodes.watch if models.extractor == "model" else lambda: None,
+            models.rhythm(),
         )
         nodes.on_return(extracting.nodes_are_back)
         duties.append(extracting)

@@ -20,6 +20,7 @@ from rewound.memory.managing_nodes import nodes
 from rewound.memory.rejudging import rejudge
 from rewound.memory.replaying import replay_store
 from rewound.memory.replies import Accepted, Finding, Rebuilt, Reply, Sealed, Verified, Working
+from rewound.memory.waiting import waiting
 from rewound.projections.catalog import VERSIONS, WORDS
 from rewound.projections.jobs import JobState
 from rewound.projections.rebuild import rebuild as rebuild_views
@@ -104,9 +105,12 @@ def work(request: q.Workers, engine: Engine) -> Working:
     if workers is not None and not workers.off and engine.extractor is None:
         notes.append(NO_EXTRACTOR)
     counts: Counter[JobState] = Counter()
+    quiet = 0
     with engine.reading() as views:
         for container in views.waiting("jobs"):
-            counts.update(job.state for _, job in views.container(container).jobs())
+            view = views.container(container)
+            counts.update(job.state for _, job in view.jobs())
+            quiet += len(waiting(view, engine.rhythm, engine.clock.now_us()))
         unjudged = 0 if engine.judge is None else _unjudged(views)
         without_vector = views.index.embeddings.waiting_count()
     return Working(
@@ -119,6 +123,7 @@ def work(request: q.Workers, engine: Engine) -> Working:
         unembedded=without_vector,
         judge=engine.judge,
         unjudged=unjudged,
+        waiting=quiet,
         notes=tuple(notes),
     )
 

@@ -8,7 +8,7 @@ works on it or ten.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Generic, NamedTuple, TypeVar
 
@@ -20,7 +20,7 @@ Key = tuple[ContainerId, Ref]
 
 
 class _Piece(NamedTuple, Generic[E, T]):
-    key: Key
+    keys: Sequence[Key]
     about: E
     chars: int
     done: Future[T]
@@ -37,7 +37,7 @@ class UnderWay(Generic[E, T]):
         return len(self._pieces)
 
     def __contains__(self, key: Key) -> bool:
-        return any(piece.key == key for piece in self._pieces)
+        return any(key in piece.keys for piece in self._pieces)
 
     @property
     def unfinished(self) -> int:
@@ -48,8 +48,9 @@ class UnderWay(Generic[E, T]):
         """Characters of what is still being worked on."""
         return sum(piece.chars for piece in self._pieces if not piece.done.done())
 
-    def begin(self, key: Key, about: E, chars: int, work: Callable[[], T]) -> None:
-        """Do it in a thread of its own; it is given back with what it was `about`."""
+    def begin(self, keys: Sequence[Key], about: E, chars: int, work: Callable[[], T]) -> None:
+        """Do it in a thread of its own; it is given back with what it was `about`. The keys are of
+        one container."""
         done: Future[T] = Future()
 
         def run() -> None:
@@ -59,7 +60,7 @@ class UnderWay(Generic[E, T]):
                 done.set_exception(error)
             self._notify()
 
-        self._pieces.append(_Piece(key, about, chars, done))
+        self._pieces.append(_Piece(keys, about, chars, done))
         threading.Thread(target=run, name="rewound-drawing", daemon=True).start()
 
     def take(self) -> list[tuple[E, T]]:
@@ -71,8 +72,8 @@ class UnderWay(Generic[E, T]):
         left: list[_Piece[E, T]] = []
         held: set[ContainerId] = set()
         for piece in self._pieces:
-            if piece.key[0] in held or not piece.done.done():
-                held.add(piece.key[0])
+            if piece.keys[0][0] in held or not piece.done.done():
+                held.add(piece.keys[0][0])
                 left.append(piece)
             else:
                 taken.append(piece)

@@ -41,7 +41,7 @@ def server() -> Iterator[ChatServer]:
 def remembering(folder: Path, server: ChatServer) -> Memory:
     models = Models(
         embedder="none", extractor="model", judge="none", chat_url=server.url, chat_model="toy",
-        chat_key=KEY,
+        chat_key=KEY, quiet=0,
     )  # fmt: skip
     memory = Memory(folder, models=models)
     memory.own()
@@ -62,7 +62,7 @@ def test_a_reply_that_can_be_read_gives_the_same_fact(
     server.mode = mode
     with remembering(tmp_path, server) as memory:
         memory.add_messages(SAID)
-        assert memory.workers("wait").extractor == "model/1 toy"
+        assert memory.workers("wait").extractor == "model/2 toy"
         assert facts(memory) == [BIKE]
         (item,) = memory.list("fact").items
         (source,) = item.sources
@@ -262,7 +262,7 @@ def test_models_by_the_environment(tmp_path: Path) -> None:
     assert KEY not in repr(models)
     extractor, judge = models.make_extractor(), models.make_judge()
     assert extractor is not None and judge is not None
-    assert extractor.name == judge.name == "model/1 toy"
+    assert (extractor.name, judge.name) == ("model/2 toy", "model/1 toy")
     assert Models.from_environment(env | {"REWOUND_CHAT_KEY": "other"}).chat_key == "other"
     assert Models().make_judge() is None and Models(judge="none").make_judge() is None
 

@@ -1,6 +1,7 @@
 """The backlog: fair, in order, and never losing what is noticed meanwhile."""
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any, cast
 
 import pytest
@@ -12,15 +13,17 @@ from rewound.eventlog.ids import ContainerId, ConversationId, Kind, MessageId, R
 from rewound.eventlog.log import Recorded
 from rewound.memory import backlog as backlogs
 from rewound.memory.backlog import Backlog
+from rewound.memory.rhythm import Rhythm
 from rewound.projections.jobs import JobRow, JobState
 
 
 class Where:
     """As much of an envelope as the backlog looks at."""
 
-    def __init__(self, container: int, position: int = 1) -> None:
+    def __init__(self, container: int, position: int = 1, at_us: int = 0) -> None:
         self.container = home(container)
         self.position = position
+        self.recorded_at = at_us
 
 
 class Views:
@@ -182,3 +185,95 @@ def test_what_was_put_off_is_hurried_before_it_was_found_or_after(found: bool) -
     assert backlog.is_hurried(entry) and not backlog.is_hurried(entry), "told once"
     backlog.postpone(entry, 1_000)
     assert backlog.batch(9, 0) == [] and backlog.batch(9, 1_000) != []
+
+
+# --- messages that wait for a quiet moment
+
+CALM = Rhythm(quiet_us=100, messages=3, age_us=1_000)
+
+
+def heard(number: int, at_us: int, *, talk: int = 0, container: int = 1) -> Recorded:
+    conversation = ConversationId(bytes(15) + bytes([talk]))
+    event = e.MessageRecorded(
+        MessageId(message(number).id), conversation, 0, e.Role.USER, Body(0, b"")
+    )
+    return Recorded(cast("Envelope", Where(container, at_us=at_us)), event)
+
+
+def calm() -> Backlog:
+    made = Backlog(CALM)
+    made.look(cast("Any", Views({})))
+    return made
+
+
+def units(backlog: Backlog, now_us: int, count: int = 9, **more: Any) -> list[list[int]]:
+    """What is given out, by unit."""
+    batch = backlog.batch(count, now_us, **more)
+    return [
+        [int.from_bytes(entry.ref.id) for entry in unit]
+        for _, unit in groupby(batch, lambda entry: entry.unit)
+    ]
+
+
+def test_messages_come_together_once_it_is_quiet() -> None:
+    backlog = calm()
+    assert backlog.notice([heard(1, 0), heard(2, 50)])
+    assert units(backlog, 149) == [] and backlog.rest_s(100) == pytest.approx(50e-6)
+    assert units(backlog, 150) == [[1, 2]]
+    assert backlog.rest_s(150) == 0.0
+
+
+def test_what_fills_a_call_does_not_wait_and_conversations_do_not_mix() -> None:
+    backlog = calm()
+    backlog.notice([heard(n, n, talk=n % 2) for n in range(8)])
+    assert units(backlog, 7) == [[0, 2, 4], [1, 3, 5]]
+    assert units(backlog, 200, count=3) == [[0, 2, 4], [1, 3, 5], [6]], "units are counted"
+
+
+def test_sending_a_waiting_message_again_does_not_hurry_it() -> None:
+    backlog = calm()
+    backlog.notice([heard(1, 0)])
+    assert backlog.notice([recorded(1, e.SeenAgain(message(1), 1))])
+    assert units(backlog, 99) == []
+    assert units(backlog, 100) == [[1]]
+    backlog.notice([recorded(1, e.SeenAgain(message(2), 1))])
+    assert units(backlog, 100) == [[1], [2]], "one that did not wait is looked at at once"
+
+
+def test_who_waits_for_them_has_all() -> None:
+    backlog = calm()
+    backlog.notice([heard(1, 0), heard(2, 0, talk=1)])
+    assert units(backlog, 0, awaited=True) == [[1], [2]]
+
+
+def test_what_was_put_off_together_comes_together() -> None:
+    backlog = calm()
+    backlog.notice([heard(1, 0), heard(2, 0)])
+    for entry in backlog.batch(9, 100):
+        backlog.postpone(entry, 1_000)
+    assert units(backlog, 999) == []
+    assert units(backlog, 1_000) == [[1, 2]]
+
+
+def test_what_waited_before_a_restart_waits_after_it() -> None:
+    class Talking(Views):
+        def container(self, container: ContainerId) -> Any:
+            held = self.jobs[container]
+            state = type("State", (), {"conversation": b"a"})
+            row = type("Row", (), {"state": state})
+            view = {"all_jobs": lambda _: iter(held.items()), "message": lambda _, raw: row}
+            return type("View", (), view)()
+
+    since = {1: 500, 2: 550}
+    jobs = {message(n): JobRow(JobState.PENDING, (), at_us) for n, at_us in since.items()}
+    backlog = Backlog(CALM)
+    backlog.look(cast("Any", Talking({home(1): jobs})))
+    assert units(backlog, 649) == [] and units(backlog, 650) == [[1, 2]]
+
+
+def test_more_than_can_be_remembered_is_looked_for_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backlogs, "QUEUE_MAX", 4)
+    backlog = calm()
+    backlog.notice([heard(n, 0, talk=n) for n in range(6)])
+    assert backlog.rest_s(0) == pytest.approx(100e-6), "there is no room, and nothing is due"
+    assert len(units(backlog, 100)) == 4 and backlog.rest_s(100) == 0.0

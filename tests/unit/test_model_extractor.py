@@ -486,7 +486,7 @@ def test_halves_of_what_cannot_be_halved_are_itself() -> None:
 def test_it_is_slow_and_says_so() -> None:
     made = ModelExtractor(Scripted(quoting))
     assert isinstance(made, Paced) and made.chars_max < 100_000
-    assert made.name == "model/1 toy"
+    assert made.name == "model/2 toy"
 
 
 @pytest.mark.parametrize("text", ["", "abc", "Ω" * 10, "我住在罗马"])

@@ -1,0 +1,39 @@
+"""What waits for a quiet moment: of the jobs that are pending, those that are not to be done yet.
+
+Told from the views, by the rule that the backlog follows, so that a process that only reads can say
+it, too.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from rewound.eventlog.ids import Kind, Ref
+from rewound.memory.rhythm import Rhythm
+from rewound.projections.jobs import JobState
+
+if TYPE_CHECKING:
+    from rewound.projections.reader import ContainerView
+
+
+def waiting(view: ContainerView, rhythm: Rhythm, now_us: int) -> dict[Ref, int]:
+    """Messages that wait, and when each is read at the latest (µs) if nothing more is said."""
+    if not rhythm.gathers:
+        return {}
+    talks: dict[bytes, list[tuple[int, Ref]]] = defaultdict(list)
+    for ref, job in view.jobs():
+        young = job.since > now_us - rhythm.age_us
+        if ref.kind is Kind.MESSAGE and job.state is JobState.PENDING and young:
+            row = view.message(ref.id)
+            if row is not None:
+                talks[row.state.conversation].append((job.since, ref))
+    found: dict[Ref, int] = {}
+    for talk in talks.values():
+        talk.sort(key=lambda each: each[0])
+        times = [at_us for at_us, _ in talk]
+        left = talk[rhythm.due(times, now_us) :]
+        if left:
+            due_us = rhythm.due_us(len(left), left[0][0], left[-1][0])
+            found.update((ref, due_us) for _, ref in left)
+    return found
