@@ -63,7 +63,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Tokens that `context` packs its answer into."""
     max_text_mb: Annotated[int, msgspec.Meta(ge=1, le=32)] = 8
     """Larger files are skipped by `ingest`, longer lines by `import` (in MiB)."""
-    embedder: Literal["minilm", "hashing", "server", "none"] = "minilm"
+    embedder: Literal["minilm", "hashing", "onnx", "server", "none"] = "minilm"
     """What gives texts their meaning, in the process that owns the store: `none` finds by words."""
     extractor: Literal["rules", "model", "none"] = "rules"
     """What draws facts from conversations and documents there: `model` asks the chat server."""
@@ -87,8 +87,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The key that the embedding server wants."""
     embed_key_file: str | None = None
     """A file that holds this key."""
+    embed_folder: str | None = None
+    """A folder with an ONNX model and its tokenizer, for `embedder = "onnx"`."""
+    embed_pooling: Literal["mean", "cls", "lasttoken"] | None = None
+    """How its vectors of pieces become one, where the folder does not say."""
     embed_query_prefix: str | None = None
-    """Put before a question that the embedding server is sent, as it is."""
+    """Put before a question that the embedding model is given, as it is."""
     embed_document_prefix: str | None = None
     """The same for a text that is to be found."""
     reranker: Literal["words", "embedder", "server", "model", "none"] = "none"

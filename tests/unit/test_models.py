@@ -24,7 +24,7 @@ def test_what_is_set_counts() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "right"),
     [
-        ("REWOUND_EMBEDDER", "openai", "minilm, hashing, server, none"),
+        ("REWOUND_EMBEDDER", "openai", "minilm, hashing, onnx, server, none"),
         ("REWOUND_EXTRACTOR", "x" * 1000, "rules, model, none"),
         ("REWOUND_THREADS", "-1", "from 0"),
         ("REWOUND_THREADS", "two", "from 0"),
