@@ -247,6 +247,10 @@ class LmdbWriter(LmdbReader):
         self._check()
         self._put(MEMO, digest_key(container, key), item.key() + value)
 
+    def drop_memo(self, container: ContainerId, key: bytes) -> bool:
+        self._check()
+        return self._delete(MEMO, [digest_key(container, key)]) > 0
+
     def erase(self, container: ContainerId, places: Iterable[Place], items: Iterable[Ref]) -> int:
         # What was filed is looked through row by row: erasing is rare and batched, while an index
         # by item would be one more row for every item written.

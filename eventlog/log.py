@@ -179,6 +179,10 @@ class Writer(Reader, Protocol):
 
     def put_memo(self, container: ContainerId, key: bytes, value: bytes, item: Ref) -> None: ...
 
+    def drop_memo(self, container: ContainerId, key: bytes) -> bool:
+        """Whether there was one."""
+        ...
+
     def erase(self, container: ContainerId, places: Iterable[Place], items: Iterable[Ref]) -> int:
         """Remove bodies, digests, memo and answers of these; marks the log as to be compacted.
 

@@ -101,6 +101,14 @@ class MemoryWriter(MemoryReader):
         digest_key(container, key)
         self._put(self._state.memo, container, key, Memo(value, item))
 
+    def drop_memo(self, container: ContainerId, key: bytes) -> bool:
+        self._check()
+        digest_key(container, key)
+        if self.memo(container, key) is None:
+            return False
+        self._put(self._state.memo, container, key, None)
+        return True
+
     def erase(self, container: ContainerId, places: Iterable[Place], items: Iterable[Ref]) -> int:
         self._check()
         state, placed, gone = self._state, set(places), set(items)

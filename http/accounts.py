@@ -4,7 +4,7 @@ import msgspec
 
 from rewound.http.chats import BadLine
 from rewound.http.files import Skip
-from rewound.memory.replies import Item, NodeShown, Reply
+from rewound.memory.replies import Item, NodeShown, Reply, VectorSwitch
 
 UNCHANGED = frozenset({"seen again", "unchanged"})
 """Statuses of an item that was there already."""
@@ -83,4 +83,6 @@ class Healthy(Reply, frozen=True, kw_only=True):
     unembedded: int
     unjudged: int
     nodes: tuple[NodeShown, ...]
+    switch: VectorSwitch | None = None
+    """Set while another model's vectors are being made."""
     notes: tuple[str, ...] = ()

@@ -90,7 +90,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         ("verify", "Check that nothing was lost or altered."),
         ("seal", "Hash all chains into one head to keep elsewhere."),
         ("rebuild", "Fold the views anew from the log."),
-        ("reembed", "Make the vectors anew with the embedder that is set."),
+        ("reembed", "Change to the vectors of the embedder that is set."),
         ("stats", "Figures of a container or of the store."),
         ("jobs", "What is still to be derived, and what failed."),
         ("configure", "Make a container, or set its time zone."),

@@ -4,14 +4,16 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import click
+import msgspec
 
 from rewound.http.accounts import Configuration, Owning, Setting
-from rewound.http.cli_base import Command, ask, common_options, emit, note, state_of
+from rewound.http.cli_base import Command, State, ask, common_options, emit, note, state_of
 from rewound.http.cli_options import moment_options, reading, scope_options, write_options, writing
 from rewound.http.config import ENV_PREFIX, Settings, models_of, shown
 from rewound.memory.link import Link
@@ -20,6 +22,7 @@ from rewound.memory.replies import (
     Figures,
     JobList,
     Rebuilt,
+    Reembedding,
     Sealed,
     Verified,
     Working,
@@ -34,6 +37,7 @@ from rewound.memory.requests import (
     Retry,
     Seal,
     Stats,
+    SwitchAction,
     Verify,
     Workers,
     WorkersAction,
@@ -41,6 +45,7 @@ from rewound.memory.requests import (
 
 EXIT_DAMAGED = 1
 LOOK_EVERY_S = 0.5
+NOTHING_COMES_S = 120
 JOBS_WAIT_S = 3_600
 
 
@@ -83,15 +88,48 @@ def rebuild_command(ctx: click.Context, /, views: tuple[str, ...]) -> None:
 
 
 @click.command("reembed", cls=Command)
+@click.option("--wait", is_flag=True, help="Wait until the new vectors are in place.")
+@click.option("--status", "action", flag_value="status", help="Only tell how far it is.")
+@click.option("--cancel", "action", flag_value="cancel", help="Stay with the vectors there are.")
+@click.option("--now", is_flag=True, help="Drop the old vectors at once.")
 @common_options
 @click.pass_context
-def reembed_command(ctx: click.Context) -> None:
-    """Make the vectors anew with the embedder that is set.
+def reembed_command(ctx: click.Context, /, wait: bool, action: str | None, now: bool) -> None:
+    """Change to the vectors of the embedder that is set.
 
-    Words find what is stored in the meantime.
+    They are made in the background, while the old ones are searched, and put in place at the end.
+    With --now words alone find until they are made.
     """
     state = state_of(ctx)
-    emit(state, ask(state, Reembed(container=state.container), Rebuilt))
+    if now and action:
+        raise click.UsageError(f"--now does not go with --{action}: it begins a change")
+    if wait and action == "cancel":
+        raise click.UsageError("--wait does not go with --cancel: it is done at once")
+    request = Reembed(container=state.container, action=_SWITCH[action], now=now)
+    reply = ask(state, request, Reembedding)
+    emit(state, _waited_for(state, reply) if wait else reply)
+
+
+_SWITCH: dict[str | None, SwitchAction] = {None: "start", "status": "status", "cancel": "cancel"}
+
+
+def _waited_for(state: State, begun: Reembedding) -> Reembedding:
+    """The same, once all vectors are there, nothing more comes, or an hour is over."""
+    until = time.monotonic() + JOBS_WAIT_S
+    reply, seen, since = begun, None, time.monotonic()
+    while time.monotonic() < until:
+        left = reply.switch
+        if (left is None and not reply.unembedded) or (left and left.state == "halted"):
+            break
+        if seen != (left, reply.unembedded):
+            seen, since = (left, reply.unembedded), time.monotonic()
+        elif time.monotonic() - since > NOTHING_COMES_S:
+            note(state, f"nothing was made for {NOTHING_COMES_S} s: `rewound health` may tell why")
+            break
+        time.sleep(LOOK_EVERY_S)
+        status = Reembed(container=state.container, action="status")
+        reply = ask(state, status, Reembedding)
+    return msgspec.structs.replace(reply, notes=(*begun.notes, *reply.notes))
 
 
 @click.command("stats", cls=Command)

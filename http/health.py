@@ -37,7 +37,8 @@ class Probe(NamedTuple):
     figures: Figures | None
     working: Working | None = None
     embedder: str = "unknown"
-    """`used`, `idle` (nothing to compare with), `failing` or `unknown`."""
+    """`used`, `idle` (nothing to compare with), `old` (vectors of a model that is not set any more
+    are compared), `failing` or `unknown`."""
     code: str | None = None
     nodes: NodeList | None = None
 
@@ -104,8 +105,9 @@ class Prober:
                 return "idle"  # the container has gone since
             raise
         assert isinstance(found, Found), "Search is answered with Found"
-        if any("embedder" in note for note in found.notes):
-            return "failing"
+        told = [note for note in found.notes if "embedder" in note]
+        if told:
+            return "old" if all("goes on answering" in note for note in told) else "failing"
         return "used" if any("meaning" in hit.signals for hit in found.hits) else "idle"
 
 
@@ -114,7 +116,7 @@ def health_of(probe: Probe, desk: Desk, *, told: bool) -> Health:
     figures, working, nodes = probe.figures, probe.working, probe.nodes
     if figures is None:
         status: Word = "failing"
-    elif figures.read_only is not None or probe.embedder == "failing":
+    elif figures.read_only is not None or probe.embedder in ("failing", "old"):
         status = "degraded"
     elif nodes is not None and nodes.degraded:
         status = "degraded"
@@ -143,7 +145,10 @@ def health_of(probe: Probe, desk: Desk, *, told: bool) -> Health:
         status=status,
         parts={
             "store": store,
-            "embedder": {"state": probe.embedder},
+            "embedder": {
+                "state": probe.embedder,
+                "switch": None if working is None else working.switch,
+            },
             "workers": workers,
             "nodes": None if nodes is None else nodes.nodes,
             "degraded": () if nodes is None else nodes.degraded,

@@ -10,6 +10,7 @@ from rich.text import Text
 from rewound.http import words
 from rewound.http.accounts import Healthy
 from rewound.http.render_parts import Sheet, joined
+from rewound.http.render_store import switched
 from rewound.memory.replies import NodeAddress, NodeList, NodeShown
 
 STATE_STYLES = {"up": "green", "down": "bold red", "trying": "yellow"}
@@ -48,6 +49,8 @@ def health(sheet: Sheet, reply: Healthy) -> None:
         (reply.unembedded, "without a vector"), (reply.unjudged, "to be compared"),
     )  # fmt: skip
     sheet.line(joined(f"{count:,} {what}" for count, what in counts))
+    if reply.switch is not None:
+        sheet.line(switched(reply.switch))
     _table(sheet, reply.nodes)
     sheet.notes(reply.notes)
 

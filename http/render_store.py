@@ -13,8 +13,10 @@ from rewound.memory.replies import (
     Figures,
     JobList,
     Rebuilt,
+    Reembedding,
     Replayed,
     Sealed,
+    VectorSwitch,
     Verified,
     Working,
 )
@@ -66,6 +68,31 @@ def rebuilt(sheet: Sheet, reply: Rebuilt) -> None:
     sheet.notes(reply.notes)
 
 
+def reembedding(sheet: Sheet, reply: Reembedding) -> None:
+    if reply.model is None:
+        sheet.line("there are no vectors yet", "bold")
+    else:
+        sheet.line(f"vectors by {reply.model}, {reply.unembedded:,} to come", "bold")
+    if reply.switch is not None:
+        sheet.line(switched(reply.switch))
+    sheet.notes(reply.notes)
+
+
+def switched(switch: VectorSwitch) -> str:
+    """How far a change of models is, in a line."""
+    match switch.state:
+        case "swapping":
+            return f"those of {switch.new} are made, and are being put in place"
+        case "halted":
+            return (
+                f"those of {switch.new} are not made any more, since another embedder is set: "
+                "`rewound reembed --cancel` gives them up"
+            )
+        case "making":
+            share = f": {switch.done:,} of {switch.total:,} texts" if switch.total else ""
+            return f"those of {switch.new} are being made{share}"
+
+
 def replayed(sheet: Sheet, reply: Replayed) -> None:
     events = words.counted(reply.events, "event")
     containers = words.counted(reply.containers, "container")
@@ -101,6 +128,8 @@ def figures(sheet: Sheet, reply: Figures) -> None:
             ("compaction", reply.compaction if reply.compaction != "none" else None),
         ]
     )
+    if reply.switch is not None:
+        sheet.line(f"vectors by {reply.switch.old}; {switched(reply.switch)}")
     for note in reply.notes:
         sheet.dim(note)
     if reply.read_only:
@@ -148,7 +177,10 @@ def working(sheet: Sheet, reply: Working) -> None:
     sheet.line(f"{reply.state}, {facts}", "" if reply.state == "running" else "yellow")
     sheet.line(_counts(reply))
     if reply.embedder:
-        sheet.line(f"vectors by {reply.embedder}, {reply.unembedded:,} to come")
+        model = reply.switch.old if reply.switch is not None else reply.embedder
+        sheet.line(f"vectors by {model}, {reply.unembedded:,} to come")
+    if reply.switch is not None:
+        sheet.line(switched(reply.switch))
     if reply.judge:
         sheet.line(f"facts compared by {reply.judge}, {reply.unjudged:,} to come")
     sheet.notes(reply.notes)
@@ -159,6 +191,7 @@ RENDERERS: dict[type, Callable[[Sheet, Any], None]] = {
     Sealed: sealed,
     Accepted: accepted,
     Rebuilt: rebuilt,
+    Reembedding: reembedding,
     Replayed: replayed,
     Figures: figures,
     JobList: jobs,

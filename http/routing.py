@@ -382,8 +382,8 @@ def _store() -> list[Route]:
         make("POST", "/v1/seal", q.Seal, r.Sealed,
              "Hash all chains into one head to keep elsewhere."),
         make("POST", "/v1/rebuild", q.Rebuild, r.Rebuilt, "Fold the views anew from the log."),
-        make("POST", "/v1/reembed", q.Reembed, r.Rebuilt,
-             "Make the vectors anew with the embedder that is set."),
+        make("POST", "/v1/reembed", q.Reembed, r.Reembedding,
+             "Change to the embedder that is set: its vectors take the place of those kept."),
         make("POST", "/v1/accept-clock", q.AcceptClock, r.Accepted,
              "Go on writing after the clock was set back."),
     ]  # fmt: skip

@@ -82,6 +82,10 @@ class OnnxEmbedder:
             self._name = self.folder.name()
         return self._name
 
+    def check(self) -> None:
+        """Read all files, as the first `name` does. Raises EmbeddingFailed."""
+        self._name = self.folder.name()
+
     @property
     def dimensions(self) -> int:
         """Found out by the first vector. Raises EmbeddingFailed."""

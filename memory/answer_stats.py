@@ -98,6 +98,7 @@ def _store_figures(asked: q.Stats, asking: Asking) -> Figures:
         views=dict(VERSIONS),
         read_only=asking.read_only,
         compaction=asking.sizes.compaction,
+        switch=asking.sizes.switch,
         pending=_pending(views),
         notes=(note,) if left and not asked.brief else (),
     )

@@ -17,7 +17,7 @@ from rewound.eventlog.ids import ContainerId
 from rewound.eventlog.log import Reader
 from rewound.memory import requests as q
 from rewound.memory.deciding import no_container
-from rewound.memory.replies import Reply
+from rewound.memory.replies import Reply, VectorSwitch
 from rewound.memory.rhythm import AT_ONCE, Rhythm
 
 if TYPE_CHECKING:
@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 
 
 class Sizes(NamedTuple):
-    """What the store takes on disk (bytes), and whether a rewrite of its files is still to come."""
+    """What the store takes on disk (bytes), whether a rewrite of its files is still to come, and
+    how far a change of its vectors is."""
 
     log_bytes: int = 0
     view_bytes: int = 0
     compaction: str = "none"
+    switch: VectorSwitch | None = None
 
 
 NO_SIZES = Sizes()

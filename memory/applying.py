@@ -104,20 +104,24 @@ def _apply(
 
 
 def _memoise(command: d.Memoise, log: Writer, views: ViewWriter) -> Applied:
-    """Keep vectors of texts that are still as they were, and give them to the index."""
-    embeddings = views.index.embeddings
-    kept = 0
-    if embeddings.model == command.model:
-        secret = log.key(command.container)
-        for item, memo in command.memos:
-            key = memo_key(secret, command.model, item)
-            worded = views.index.worded(command.container, item)
-            fits = any(w.text and text_digest(secret, w.text) == memo.digest for w in worded)
-            if fits:
-                log.put_memo(command.container, key, encode_memo(memo), item)
-                kept += embeddings.embed(command.container, item, worded, memo)
+    """Keep vectors of texts that are still as they were, and give the index those of its model."""
+    embeddings, container = views.index.embeddings, command.container
+    wanted = command.model in (embeddings.model, embeddings.models.coming)
+    secret = log.key(container)
+    changed = False
+    for item, memo in command.memos:
+        key = memo_key(secret, command.model, item)
+        if memo is None:
+            changed |= not wanted and log.drop_memo(container, key)
+            continue
+        worded = views.index.worded(container, item) if wanted else []
+        if any(w.text and text_digest(secret, w.text) == memo.digest for w in worded):
+            log.put_memo(container, key, encode_memo(memo), item)
+            changed = True
+            if embeddings.model == command.model:
+                embeddings.embed(container, item, worded, memo)
     reply = Written(container="", group=None, position=0, items=())
-    return Applied(reply, [], changed=kept > 0)
+    return Applied(reply, [], changed=changed)
 
 
 def _seen_today(reply: Reply, view: ContainerView) -> Reply:

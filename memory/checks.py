@@ -286,7 +286,7 @@ REQUESTS: dict[type[q.Request], Checks] = {
     q.Containers: {**_READ, "limit": _LIMIT, "cursor": _CURSOR},
     q.Stats: {**_READ, "store": f.flag, "brief": f.flag},
     q.Verify: {**_REQUEST, "expect": f.optional(f.words(200))},
-    q.Reembed: _REQUEST,
+    q.Reembed: {**_REQUEST, "action": f.one_of(q.SwitchAction), "now": f.flag},
     q.Rebuild: {**_REQUEST, "views": f.each(f.words(100), 100)},
     q.Replay: {**_REQUEST, "at": f.moment, "to": f.optional(f.words(4_000)), "verify": f.flag},
     q.Fit: {**_REQUEST, "dry_run": f.flag},

@@ -79,12 +79,13 @@ class Judge:
 class Memoise:
     """Vectors that a worker had made of texts, to be kept beside the log. Never from outside.
 
-    It appends no event. A vector of a text that is no longer as it was is left out.
+    It appends no event. A vector of a text that is no longer as it was is left out; one of a model
+    that is neither kept nor coming as well. None drops what is kept of a model that has left.
     """
 
     container: ContainerId
     model: str
-    memos: Sequence[tuple[Ref, Memo]]
+    memos: Sequence[tuple[Ref, Memo | None]]
 
 
 class Likeness(NamedTuple):

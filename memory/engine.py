@@ -29,7 +29,7 @@ from rewound.memory import requests as q
 from rewound.memory.applying import Applied
 from rewound.memory.inbox import Closed
 from rewound.memory.inputs import merged, sift
-from rewound.memory.meaning import NOT_ASKED, Meaning, changed_model
+from rewound.memory.meaning import NOT_ASKED, Meaning
 from rewound.memory.onlookers import Onlookers
 from rewound.memory.replies import Reply
 from rewound.memory.reranking import Reranks
@@ -42,7 +42,9 @@ from rewound.projections.tokens import clear_cache
 if TYPE_CHECKING:
     from rewound.llm.dispatching import Dispatcher
     from rewound.llm.embedding import Embedder
+    from rewound.memory.meaning import Reopen
     from rewound.memory.models import Models
+    from rewound.memory.switching import SwitchDuty
     from rewound.memory.workers import Workers
     from rewound.projections.views import ViewReader, Views
 
@@ -74,10 +76,13 @@ class Engine:
         accept: Callable[[int], None] = lambda at_us: None,
         upkeep: Callable[[], object] = lambda: None,
         embedder: Embedder | None = None,
+        opening: bytes = b"",
+        reopen: Reopen = lambda model, opening: "",
         wait_s: float = WAIT_S,
     ) -> None:
-        """`embedder` gives texts their meaning; without one, words alone find. `accepted_us` is the
-        log's time that a person accepted; `accept` keeps a new one.
+        """`embedder` gives texts their meaning; without one, words alone find. `opening` tells
+        `reopen` how it is opened once another is set. `accepted_us` is the log's time that a person
+        accepted; `accept` keeps a new one.
 
         `upkeep` is called by the writer's thread about once a minute. `wait_s` is how long a call
         that names no bound of its own waits for the views or for a place in the queue.
@@ -88,11 +93,12 @@ class Engine:
         self._accept = accept
         self._wait_s = wait_s
         self._opened_views = isinstance(views, Path)
-        self.meaning = Meaning(embedder)
+        self.meaning = Meaning(embedder, reopen)
+        self.opening = opening
         model = self.meaning.model
         self.views: Views = _open_views(views, log, model) if isinstance(views, Path) else views
         try:
-            _bring_up(self.views, model)
+            _bring_up(self.views, model, opening)
             with log.reading() as reader:
                 sequence, last_us = reader.sequence(), reader.last_recorded_at()
         except BaseException:
@@ -103,13 +109,13 @@ class Engine:
         self._clock_trouble = self._clock_reason(last_us, accepted_us)
         self._reads = 0
         self._idle = threading.Condition(threading.Lock())
-        self._hurried = False
-        self._asked_at = 0.0
+        self._asked_at, self._hurried = 0.0, False
         self._closing = False
-        self._refusing = False
-        self._closed = False
+        self._refusing = self._closed = False
         self.workers: Workers | None = None
         """What works through what is pending, where there is such a thing."""
+        self.switch: SwitchDuty | None = None
+        """What puts vectors of another model in the place of those that are kept."""
         self.models: Models | None = None
         """What to go over the past again with."""
         self.reranks = Reranks()
@@ -127,8 +133,19 @@ class Engine:
             onlookers=self.onlookers,
         )  # fmt: skip
         self.on_commit(self._forget_words)
-        if model and self.views.model != model:
-            _log.warning("meaning is off: %s", changed_model(self.views.model, model))
+        self._tell_of_models()
+
+    def _tell_of_models(self) -> None:
+        """Say that vectors are another model's than the one that is set."""
+        with self.reading() as views:
+            kept = views.index.embeddings.models
+        if not self.meaning.model or kept.model == self.meaning.model:
+            return
+        told = self.meaning.changed(kept)
+        if told is None:
+            _log.info("vectors of %s take the place of those of %s", kept.coming, kept.model)
+        else:
+            _log.warning("the embedder was changed: %s", told)
 
     # --- asking
 
@@ -242,7 +259,7 @@ class Engine:
         if progress.folded < target:
             until = time.monotonic() + timeout_s
             progress.wait_past(target - 1, until, "the views are behind")
-        with self._counted(), self.views.reading() as views:
+        with self.counted(), self.views.reading() as views:
             yield views
 
     def now_us(self, last_recorded_us: int) -> int:
@@ -268,16 +285,22 @@ class Engine:
             meant = self.meaning.asked(request, timeout_s)
 
     def sizes(self) -> answering.Sizes:
-        """What the store takes on disk, and whether erased bytes are still to be rewritten."""
+        """What the store takes on disk, whether erased bytes are still to be rewritten, and whether
+        vectors are being replaced."""
+        from rewound.memory.reembedding import switch_of
+
+        with self.views.reading() as views:
+            switch = switch_of(self, views.index.embeddings.models)
         environment = getattr(self.log, "environment", None)  # a log in memory takes no disk
         return answering.Sizes(
             log_bytes=environment.bytes_used() if environment is not None else 0,
             view_bytes=self.views.bytes_used(),
             compaction="pending" if self.log.needs_compaction() or self.onlookers.late else "none",
+            switch=switch,
         )
 
     @contextmanager
-    def _counted(self) -> Iterator[None]:
+    def counted(self) -> Iterator[None]:
         """Closing waits for what runs inside."""
         with self._idle:
             if self._refusing:
@@ -348,7 +371,7 @@ class Engine:
         answerer: Callable[[Any, Any], Reply] | None = STORE_REQUESTS.get(type(request))
         if answerer is None:
             raise RewoundError(f"{type(request).__name__} is not answered by anything yet")
-        with self._counted():
+        with self.counted():
             return answerer(request, self)
 
     # --- life
@@ -412,15 +435,18 @@ def _open_views(path: Path, log: Log, model: str) -> Views:
     return Views(path, log, model=model)
 
 
-def _bring_up(views: Views, model: str) -> None:
+def _bring_up(views: Views, model: str, opening: bytes) -> None:
     """Fold what the log has and the views have not; anew where the code of a view has changed, or
-    where vectors are kept for the first time."""
-    from rewound.projections.rebuild import rebuild
+    where vectors are kept for the first time. Keep how their model is opened."""
+    from rewound.projections.rebuild import NewModel, rebuild
 
     outdated = views.outdated()
     begins = bool(model) and not views.model
     if outdated or begins:
-        rebuild(views, [*outdated, *([WORDS] if begins else [])], model=model if begins else None)
+        new = NewModel(model, opening) if begins else None
+        rebuild(views, [*outdated, *([WORDS] if begins else [])], model=new)
+    elif views.model == model and views.opening != opening:
+        views.amend(lambda live: live.change_to(model, opening))
     views.catch_up()
 
 

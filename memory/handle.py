@@ -423,9 +423,11 @@ class Memory(Reading):
         request = q.Rebuild(container=self._container, views=many(views, "views"))
         return self._answer(request, r.Rebuilt)
 
-    def reembed(self) -> r.Rebuilt:
-        """Make the vectors anew, after another embedder was set; words find in the meantime."""
-        return self._answer(q.Reembed(container=self._container), r.Rebuilt)
+    def reembed(self, action: q.SwitchAction = "start", *, now: bool = False) -> r.Reembedding:
+        """Put vectors of the embedder that is set in the place of those that are kept, which are
+        searched until all are made; `now` drops these at once."""
+        request = q.Reembed(container=self._container, action=action, now=now)
+        return self._answer(request, r.Reembedding)
 
     def replay(self, at: As_of, *, to: str | None = None, verify: bool = True) -> r.Replayed:
         """Build the store as it was, by itself, and prove that reads `as_of` then agree with it.

@@ -188,12 +188,10 @@ class Judging:
 
     def _waits(self, view: ContainerView, fact: FactId) -> bool:
         """Whether its vector is still to come."""
-        meaning = self._engine.meaning
-        embeddings = view.index.embeddings
+        meaning = self._engine.meaning.of_vectors(view.index.embeddings.models)
         key = (view.id, fact)
         if (
-            not meaning.model
-            or embeddings.model != meaning.model
+            meaning is None
             or meaning.trouble_in("background") is not None
             or own_vector(view, fact) is not None
         ):

@@ -26,6 +26,7 @@ from rewound.memory.link import WAIT_S, Link
 from rewound.memory.meaning import Meaning
 from rewound.memory.models import NO_MODELS, Models
 from rewound.memory.place import slots_folder
+from rewound.memory.reopening import reopening
 from rewound.memory.replies import Reply
 from rewound.memory.reranking import Reranks
 from rewound.memory.rewriting import Rewrites
@@ -58,7 +59,7 @@ class LookingOn:
         self._link = Link(data, clock=self._clock, models=NO_MODELS, wait_s=wait_s, may_own=False)
         self._nodes = nodes = models.make_dispatcher()
         nodes.share(SlotFiles(slots_folder()))
-        self._meaning = Meaning(models.make_embedder(nodes))
+        self._meaning = Meaning(models.make_embedder(nodes), reopening(models))
         self._reranks = Reranks.of(models, self._meaning.embedder, nodes)
         nodes.on_return(self._meaning.nodes_are_back)
         nodes.on_return(self._reranks.nodes_are_back)
@@ -97,6 +98,7 @@ class LookingOn:
             files = self._files
         self._rewrites.close()
         self._reranks.close()
+        self._meaning.close()
         self._nodes.close()
         self._link.close()
         if files is not None:

@@ -144,8 +144,9 @@ def _degraded(
         yield "no node judges facts now: they are compared when one is back"
     if models.embedder == "server" and not dispatcher.slots("background", "embed"):
         yield "no node makes vectors now: new texts are found by their words until one is back"
-    if engine.meaning.trouble is not None:
-        yield engine.meaning.trouble
+    trouble = engine.meaning.speaking.trouble
+    if trouble is not None:
+        yield trouble
 
 
 def _called(server: Endpoint) -> str:

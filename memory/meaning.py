@@ -1,4 +1,9 @@
-"""The meaning of a query: its vector, made by the embedder that is set, remembered for a while."""
+"""The meaning of a query: its vector, made by the model whose vectors it is compared with.
+
+That is the embedder that is set, or, until those vectors are replaced, the one that was set before,
+opened again. Vectors of two models are never compared, so what counts is the model that a snapshot
+of the views names: a query whose vector is another's is asked for anew.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rewound.llm.embedding import (
@@ -15,6 +20,7 @@ from rewound.llm.embedding import (
     EmbeddingBusy,
     EmbeddingFailed,
     Laned,
+    Served,
     Vectors,
     checked,
     query_vectors,
@@ -22,9 +28,11 @@ from rewound.llm.embedding import (
 from rewound.llm.nodes import LANES, Lane
 from rewound.memory import requests as q
 from rewound.memory.deciding import Likeness
+from rewound.memory.proving import Proof, proof_of
 
 if TYPE_CHECKING:
     from rewound.eventlog.ids import ContainerId
+    from rewound.projections.embeddings import VectorModels
     from rewound.projections.vectors import Query
     from rewound.projections.views import ViewReader
 
@@ -40,6 +48,9 @@ QUERY_CHARS_MAX = 4_000
 _PAUSE_S = 30.0
 """So long after a failure the embedder is left alone, and words answer."""
 
+Reopen = Callable[[str, bytes], "Embedder | str"]
+"""By a model's name and how it was opened: the embedder, or why there is none any more."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -49,6 +60,8 @@ class Meant(NamedTuple):
     was_asked: bool
     query: Query | None
     queries: Mapping[str, Query] = {}
+    model: str = ""
+    """What was asked."""
 
 
 NOT_ASKED = Meant(False, None)
@@ -68,10 +81,28 @@ def _queries_of(request: q.Request) -> tuple[str, ...]:
 
 
 class Meaning:
-    """Queries into vectors. Safe for any number of threads; without an embedder it is silent."""
+    """Queries into vectors. Safe for any number of threads; without an embedder it is silent.
 
-    def __init__(self, embedder: Embedder | None) -> None:
+    `reopen` opens the embedder that was set before, as long as its vectors are there. A `wary` one
+    is asked now and then whether it still gives the vectors that are kept: at an address may be
+    another model by now.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder | None,
+        reopen: Reopen = lambda model, opening: "",
+        *,
+        wary: bool = False,
+    ) -> None:
         self.embedder = embedder
+        self._reopen = reopen
+        self._wary = wary
+        self._others: dict[tuple[str, bytes], Meaning | str] = {}
+        """Models that were set before, and why some cannot be opened."""
+        self._opening = threading.Lock()
+        self._proof: Proof | None = None
+        self._speaking = self
         self._kept: OrderedDict[str, Query] = OrderedDict()
         self._usual: set[str] = set()
         """Containers, by name, of which questions wanted a vector."""
@@ -84,6 +115,33 @@ class Meaning:
     def model(self) -> str:
         """The embedder's name, "" without one."""
         return "" if self.embedder is None else self.embedder.name
+
+    @property
+    def speaking(self) -> Meaning:
+        """That of the model whose vectors were compared last."""
+        return self._speaking
+
+    def of_vectors(self, kept: VectorModels) -> Meaning | None:
+        """That of the model whose vectors are kept; None without one, where it cannot be opened,
+        and where words alone are to find."""
+        if not kept.model or self.embedder is None:
+            return None
+        if kept.model == self.model:
+            return self
+        other = self._other(kept)
+        return None if isinstance(other, str) else other
+
+    def _other(self, kept: VectorModels) -> Meaning | str:
+        """That of a model which is not the one that is set, or why it cannot be opened."""
+        key = (kept.model, kept.opening)
+        with self._opening:
+            if key not in self._others:
+                made = self._reopen(*key)
+                if isinstance(made, str):
+                    self._others[key] = made
+                else:
+                    self._others[key] = Meaning(made, wary=isinstance(made, Served))
+            return self._others[key]
 
     @property
     def trouble(self) -> str | None:
@@ -131,12 +189,14 @@ class Meaning:
     ) -> bool:
         """Whether the question has a query whose vector is still to be made, for there is
         something to compare it with."""
-        if meant.was_asked or container is None or not _queries_of(request):
+        if container is None or not _queries_of(request):
             return False
         embeddings = views.index.embeddings
-        if not self.model or embeddings.model != self.model:
+        speaking = self.of_vectors(embeddings.models)
+        if speaking is None or (meant.was_asked and meant.model == speaking.model):
             return False
-        self.look(views, container)
+        self._speaking = speaking
+        speaking.look(views, container)
         wanted = embeddings.store.head(views.txn, container)[0] > 0
         with self._guard:
             if not wanted or len(self._usual) >= CONTAINERS_MAX:
@@ -155,8 +215,9 @@ class Meaning:
     def asked(self, request: q.Request, timeout_s: float | None = None) -> Meant:
         texts = _queries_of(request)
         assert texts, "only what has a query is asked for"
-        made = {text: query for text in texts if (query := self.of(text, timeout_s)) is not None}
-        return Meant(True, made.get(texts[0]), made)
+        model = self._speaking
+        made = {text: query for text in texts if (query := model.of(text, timeout_s)) is not None}
+        return Meant(True, made.get(texts[0]), made, model.model)
 
     def likeness(
         self, request: q.Request, views: ViewReader, container: ContainerId | None, meant: Meant
@@ -170,13 +231,26 @@ class Meaning:
     def why_not(
         self, request: q.Request, views: ViewReader, container: ContainerId | None, meant: Meant
     ) -> str | None:
-        """Why words alone answer, where an embedder is set and there is something to compare."""
-        if not _queries_of(request) or container is None:
+        """Why words alone answer, where an embedder is set and there is something to compare; or
+        that a model answers which is not the one that is set."""
+        kept = views.index.embeddings.models
+        if not _queries_of(request) or container is None or not kept.model:
             return None
-        kept = views.index.embeddings.model
-        if kept and self.model and kept != self.model:
-            return changed_model(kept, self.model)
-        return self.trouble if kept and meant.query is None else None
+        if kept.model == self.model or not self.model:
+            return self.trouble if self.model and meant.query is None else None
+        return self.changed(kept, lacking=meant.query is None)
+
+    def changed(self, kept: VectorModels, *, lacking: bool = False) -> str | None:
+        """What to say where vectors are another model's than the one that is set: nothing, while
+        they are being replaced and that model answers. `lacking`: a query has no vector."""
+        other = self._other(kept)
+        why_not = other if isinstance(other, str) else None
+        if not isinstance(other, str) and lacking:
+            why_not = other.trouble_in("interactive")
+        under_way = kept.coming == self.model
+        if why_not is not None:
+            return changed_model(kept.model, self.model, why_not, under_way=under_way)
+        return None if under_way else old_model(kept.model, self.model)
 
     # --- making vectors
 
@@ -185,6 +259,8 @@ class Meaning:
         slots, dimensions = views.index.embeddings.store.head(views.txn, container)
         if slots:
             self._width = dimensions
+        if self._wary and (self._proof is None or self._proof.is_old()):
+            self._proof = proof_of(views, container)
 
     def embed(
         self,
@@ -199,6 +275,29 @@ class Meaning:
 
         There must be one. Lane and time count where it is at nodes.
         """
+        if self._wary:
+            self._prove(lane, timeout_s)
+        return self._embedded(texts, lane, timeout_s, asked=asked)
+
+    def _prove(self, lane: Lane, timeout_s: float | None) -> None:
+        """Raises EmbeddingFailed where another model answers than made what is kept."""
+        proof = self._proof
+        if proof is None:
+            raise EmbeddingFailed(f"there is nothing to tell {self.model} by")
+        if not proof.is_old():
+            return
+        (vector,) = self._embedded([proof.text], lane, timeout_s)
+        if not proof.holds(vector):
+            raise EmbeddingFailed(f"another model answers where {self.model} did")
+
+    def _embedded(
+        self,
+        texts: Sequence[str],
+        lane: Lane,
+        timeout_s: float | None,
+        *,
+        asked: bool = False,
+    ) -> Vectors:
         embedder = self.embedder
         assert embedder is not None
         try:
@@ -233,17 +332,43 @@ class Meaning:
     def nodes_are_back(self) -> None:
         """Ask the embedder again at once, rather than when its pause is over."""
         self._failed = {}
+        for other in self._opened():
+            other.nodes_are_back()
+
+    def _opened(self) -> list[Meaning]:
+        return [each for each in [*self._others.values()] if isinstance(each, Meaning)]
+
+    def close(self) -> None:
+        """Give up what is under way with a server; called from any thread."""
+        for each in (self, *self._opened()):
+            if isinstance(each.embedder, Served):
+                each.embedder.close()
 
     def forget(self) -> None:
         """Let go of remembered queries (an erase leaves nothing behind in memory)."""
         with self._guard:
             self._kept.clear()
             self._usual.clear()
+        self._proof = None
+        for other in self._opened():
+            other.forget()
 
 
-def changed_model(kept: str, wanted: str) -> str:
-    """What to say where vectors are another model's than the one that is set."""
+def old_model(kept: str, wanted: str) -> str:
+    """What to say where a model answers that is not set any more."""
     return (
-        f"answered by words alone: the vectors here were made by {kept}, and the embedder that is "
-        f"set is {wanted}: `rewound reembed` makes them anew"
+        f"the vectors here were made by {kept}, which goes on answering; the embedder that is set "
+        f"is {wanted}: `rewound reembed` changes to it"
     )
+
+
+def changed_model(kept: str, wanted: str, why: str = "", *, under_way: bool = False) -> str:
+    """What to say where that cannot be opened any more."""
+    told = f" ({why})" if why else ""
+    said = (
+        f"answered by words alone: the vectors here were made by {kept}, which cannot be asked "
+        f"any more{told}, and the embedder that is set is {wanted}: "
+    )
+    if under_way:
+        return said + "its vectors are being made, and `rewound reembed --status` tells how far"
+    return said + "`rewound reembed` makes them anew"

@@ -278,6 +278,11 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
                 single.append(Node(name=role, urls={role: url}, key=key, model=model))
         return (*self.nodes, *single)
 
+    def only_embedding(self, **embedder: Any) -> Models:
+        """An embedder with these fields in place of that which is set, and no other model."""
+        kept = {"threads": self.threads, "extractor": "none", "judge": "none"}
+        return Models(**{**kept, **embedder})
+
     def make_dispatcher(self) -> Dispatcher:
         """What makes the calls at these nodes. It begins to look at them when it is first asked."""
         from rewound.llm import breaking
@@ -389,7 +394,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
 
             return HashingEmbedder()
         if self.embedder == "onnx":
-            return self._folder_embedder()
+            return self._named(self._folder_embedder())
         if self.embedder == "server":
             from rewound.llm.dispatched import DispatchedEmbedder
             from rewound.llm.embedding_server import name_of
@@ -419,6 +424,18 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidInput(
                 f"REWOUND_EMBED_FOLDER: {error}", field="REWOUND_EMBED_FOLDER"
             ) from None
+
+    def _named(self, made: OnnxEmbedder) -> OnnxEmbedder:
+        """The same, its files read. Raises InvalidInput: without a name it cannot be used."""
+        from rewound.llm.embedding import EmbeddingFailed
+
+        try:
+            made.check()
+        except EmbeddingFailed as error:
+            raise InvalidInput(
+                f"REWOUND_EMBED_FOLDER: {error}", field="REWOUND_EMBED_FOLDER"
+            ) from None
+        return made
 
     def embedder_at(
         self, endpoint: Endpoint, timeout_s: float = EMBED_TIMEOUT_S

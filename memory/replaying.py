@@ -105,7 +105,7 @@ def _holds_something(path: Path) -> bool:
 def _empty(path: Path, engine: Engine) -> Views:
     """Views that rank as the live ones do."""
     live = engine.views
-    return Views(path, engine.log, model=live.model, ranker=live.ranker)
+    return Views(path, engine.log, model=live.model, opening=live.opening, ranker=live.ranker)
 
 
 @contextmanager
@@ -204,7 +204,8 @@ def _answer(engine: Engine, question: q.Read, snapshot: Snapshot, container: Con
     now_us = engine.now_us(0)
     meaning = None
     if isinstance(question, q.Search | q.Context):
-        meaning = engine.meaning.of(question.query)
+        asked = engine.meaning.of_vectors(snapshot.index.embeddings.models)
+        meaning = None if asked is None else asked.of(question.query)
     asking = answering.Asking(
         log, snapshot, now_us, question.container, container, None, meaning=meaning
     )

@@ -347,6 +347,20 @@ class ContainerList(Reply, frozen=True, kw_only=True):
     cursor: str | None
 
 
+class VectorSwitch(Part, frozen=True, kw_only=True):
+    """Vectors of one model that are to take the place of another's.
+
+    `making`: `done` of `total` entries were looked at in this pass, and have what they lacked;
+    `swapping`: all is made, and is put in place; `halted`: another embedder is set now.
+    """
+
+    old: str
+    new: str
+    state: Literal["making", "swapping", "halted"]
+    done: int
+    total: int
+
+
 class Figures(Reply, frozen=True, kw_only=True):
     """`views` maps a view's name to its version; sizes in bytes. `info` tells of the container, or
     of a store's hundred oldest; notes say when there are more."""
@@ -361,6 +375,8 @@ class Figures(Reply, frozen=True, kw_only=True):
     read_only: str | None = None
     """Why the store takes no writes, when it does not."""
     compaction: str = "none"
+    switch: VectorSwitch | None = None
+    """Of the whole store, while another model's vectors are being made."""
     pending: int = 0
     """Sources whose facts are still to be derived."""
     notes: tuple[str, ...] = ()
@@ -416,6 +432,8 @@ class Working(Reply, frozen=True, kw_only=True):
     """Facts that wait to be compared."""
     waiting: int = 0
     """Of those pending, the messages that wait for a quiet moment in their conversation."""
+    switch: VectorSwitch | None = None
+    """Set while another model's vectors are being made."""
     notes: tuple[str, ...] = ()
 
 
@@ -480,6 +498,19 @@ class Rebuilt(Reply, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
+class Reembedding(Reply, frozen=True, kw_only=True):
+    """Whose vectors are searched, and what is to become of them."""
+
+    model: str | None
+    """Null before there are any."""
+    embedder: str | None
+    """The one that is set."""
+    switch: VectorSwitch | None = None
+    unembedded: int = 0
+    """Texts that wait for a vector of `model`, but for those that are forgotten."""
+    notes: tuple[str, ...] = ()
+
+
 class Replayed(Reply, frozen=True, kw_only=True):
     at: Moment
     events: int
@@ -530,6 +561,7 @@ AnyReply = (
     | Working
     | NodeList
     | Rebuilt
+    | Reembedding
     | Replayed
     | Failure
 )

@@ -503,8 +503,18 @@ class Rebuild(Request, frozen=True, kw_only=True, tag=True):
     views: tuple[str, ...] = ()
 
 
+SwitchAction = Literal["start", "status", "cancel"]
+
+
 class Reembed(Request, frozen=True, kw_only=True, tag=True):
-    """Make the vectors anew with the embedder that is set now; words find in the meantime."""
+    """Put vectors of the embedder that is set now in the place of those that are kept. The old ones
+    are searched until all are made; `now` drops them at once, and words find in the meantime.
+
+    `status` only looks; `cancel` stays with the model whose vectors are kept.
+    """
+
+    action: SwitchAction = "start"
+    now: bool = False
 
 
 class Fit(Request, frozen=True, kw_only=True, tag=True):

@@ -17,6 +17,7 @@ from rewound.eventlog.ids import IdSource
 from rewound.eventlog.instants import show_us
 from rewound.eventlog.lmdb_log import LmdbLog
 from rewound.llm.dispatching import Dispatcher
+from rewound.llm.embedding import Served
 from rewound.llm.slot_files import SlotFiles
 from rewound.memory.embedding import EmbeddingDuty
 from rewound.memory.engine import WAIT_S, Engine
@@ -24,8 +25,10 @@ from rewound.memory.extracting import Extracting
 from rewound.memory.judging import Judging
 from rewound.memory.models import NO_MODELS, Models
 from rewound.memory.place import Layout, slots_folder
+from rewound.memory.reopening import opening_of, reopening
 from rewound.memory.reranking import Reranks
 from rewound.memory.rewriting import Rewrites
+from rewound.memory.switching import SwitchDuty
 from rewound.memory.workers import Duty, Workers
 from rewound.projections.ranker import Ranker
 from rewound.projections.views import Views
@@ -62,6 +65,8 @@ class Store:
                 accept=layout.accept_clock,
                 upkeep=self._upkeep,
                 embedder=models.make_embedder(nodes),
+                opening=opening_of(models),
+                reopen=reopening(models),
                 wait_s=wait_s,
             )
             opened.callback(self.engine.close)
@@ -106,9 +111,10 @@ def _workers(engine: Engine, layout: Layout, models: Models, nodes: Dispatcher) 
         duties.append(extracting)
         together += [extracting] if models.extractor != "model" else []
     if engine.meaning.embedder is not None:
-        embedding = EmbeddingDuty(engine, polite=True)
-        duties.append(embedding)
-        together += [embedding] if models.embedder != "server" else []
+        engine.switch = SwitchDuty(engine, polite=True)
+        embedding: list[Duty] = [EmbeddingDuty(engine, polite=True), engine.switch]
+        duties += embedding
+        together += embedding if not _embeds_elsewhere(engine) else []
     if models.judge != "none":
         engine.judge = models.judge
         judging = Judging(engine, lambda: models.make_judge(nodes), models.rows())
@@ -124,6 +130,14 @@ def _workers(engine: Engine, layout: Layout, models: Models, nodes: Dispatcher) 
     nodes.on_return(engine.rewrites.nodes_are_back)
     nodes.on_return(workers.wake)
     return workers
+
+
+def _embeds_elsewhere(engine: Engine) -> bool:
+    """Whether vectors are made by a server: that which is set, or that whose vectors are kept."""
+    with engine.reading() as views:
+        kept = engine.meaning.of_vectors(views.index.embeddings.models)
+    both = [engine.meaning.embedder, kept.embedder if kept is not None else None]
+    return any(isinstance(each, Served) for each in both)
 
 
 def _why_readonly(log: LmdbLog) -> str | None:

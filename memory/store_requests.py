@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from rewound.eventlog.errors import Conflict, InvalidInput, ReadOnly, StoreBusy
+from rewound.eventlog.errors import InvalidInput, ReadOnly, StoreBusy
 from rewound.eventlog.ids import Kind, show
 from rewound.eventlog.instants import show_us
 from rewound.eventlog.verify import head_token
@@ -17,11 +17,12 @@ from rewound.memory.drafting import NO_EXTRACTOR
 from rewound.memory.engine import Engine
 from rewound.memory.fitting import fit
 from rewound.memory.managing_nodes import nodes
+from rewound.memory.reembedding import reembed, switch_of
 from rewound.memory.rejudging import rejudge
 from rewound.memory.replaying import replay_store
 from rewound.memory.replies import Accepted, Finding, Rebuilt, Reply, Sealed, Verified, Working
 from rewound.memory.waiting import waiting
-from rewound.projections.catalog import VERSIONS, WORDS
+from rewound.projections.catalog import VERSIONS
 from rewound.projections.jobs import JobState
 from rewound.projections.rebuild import rebuild as rebuild_views
 
@@ -113,6 +114,7 @@ def work(request: q.Workers, engine: Engine) -> Working:
             quiet += len(waiting(view, engine.rhythm, engine.clock.now_us()))
         unjudged = 0 if engine.judge is None else _unjudged(views)
         without_vector = views.index.embeddings.waiting_count()
+        switch = switch_of(engine, views.index.embeddings.models)
     return Working(
         state="off" if workers is None else workers.state,
         extractor=engine.extractor,
@@ -124,6 +126,7 @@ def work(request: q.Workers, engine: Engine) -> Working:
         judge=engine.judge,
         unjudged=unjudged,
         waiting=quiet,
+        switch=switch,
         notes=tuple(notes),
     )
 
@@ -136,25 +139,6 @@ def _unjudged(views: ViewReader) -> int:
         return count
     each = (views.container(container) for container in views.waiting("unjudged"))
     return sum(is_shown(view, fact) for view in each for fact, _ in view.unjudged())
-
-
-def reembed(request: q.Reembed, engine: Engine) -> Rebuilt:
-    """Raises Conflict when no embedder is set."""
-    if engine.readonly_reason is not None:
-        raise ReadOnly(engine.readonly_reason)
-    kept, wanted = engine.views.model, engine.meaning.model
-    if not wanted:
-        raise Conflict("no embedder is set: set REWOUND_EMBEDDER, or `embedder` in the settings")
-    if kept == wanted:
-        note = f"the vectors are of {kept} already: what is missing is being made"
-        return Rebuilt(views={}, events=0, equal=True, notes=(note,))
-    done = rebuild_views(engine.views, [WORDS], cancelled=lambda: engine.closing, model=wanted)
-    if done.equal is None:
-        raise StoreBusy("this was given up because the store closes; nothing has changed")
-    if engine.workers is not None:
-        engine.workers.wake()
-    note = f"the vectors of {kept} are gone; those of {wanted} are made one after the other"
-    return Rebuilt(views=done.views, events=done.events, equal=done.equal, notes=(note,))
 
 
 STORE_REQUESTS: dict[type[q.Request], Callable[[Any, Engine], Reply]] = {

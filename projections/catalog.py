@@ -38,7 +38,9 @@ class Live(msgspec.Struct, array_like=True):
     `sequence` is the log's store-wide sequence folded so far, `writes` numbers write transactions,
     `names` maps a view to (version, generation) of its databases, `last` is the event at
     `sequence`, by which views are known to be of this log, `model` names the embedder whose
-    vectors the words view holds ("" before there are any).
+    vectors the words view holds ("" before there are any) and `opening` tells, to whoever wrote
+    it, how it is opened. `coming` is the model that is to take its place, of which memos are being
+    made; those of `leaving` are to be dropped.
     """
 
     sequence: int = 0
@@ -47,6 +49,19 @@ class Live(msgspec.Struct, array_like=True):
     names: dict[str, tuple[int, int]] = {}
     last: bytes = b""
     model: str = ""
+    opening: bytes = b""
+    coming: str = ""
+    coming_opening: bytes = b""
+    leaving: list[str] = []
+
+    def change_to(self, model: str, opening: bytes) -> None:
+        """The words view holds vectors of this model from now on."""
+        if self.model != model:
+            left = [*self.leaving, self.model]
+            self.leaving = [each for each in dict.fromkeys(left) if each not in ("", model)]
+        self.model, self.opening = model, opening
+        if self.coming == model:
+            self.coming, self.coming_opening = "", b""
 
     def database(self, view: str, part: str | None = None) -> str:
         """A database's name: `facts.v1.3` is version 1, generation 3."""

@@ -28,6 +28,16 @@ EMBEDDED = frozenset({Kind.FACT, Kind.PASSAGE, Kind.MESSAGE})
 _ORDINAL = Struct(">I")
 
 
+class VectorModels(NamedTuple):
+    """Whose vectors are kept, and how that model is opened; "" when none are. `coming` is the model
+    that is to take its place, memos of `leaving` are to go."""
+
+    model: str
+    opening: bytes = b""
+    coming: str = ""
+    leaving: tuple[str, ...] = ()
+
+
 class Worded(NamedTuple):
     """An entry and the text that it is found by; None once that is erased."""
 
@@ -37,7 +47,7 @@ class Worded(NamedTuple):
 
 
 class Embeddings:
-    """Write methods need a write transaction. `model` is "" when no vectors are kept."""
+    """Write methods need a write transaction."""
 
     def __init__(
         self,
@@ -47,7 +57,7 @@ class Embeddings:
         unembedded_db: "_Database",
         log: Reader,
         stamp: int,
-        model: str,
+        models: VectorModels,
     ) -> None:
         self._txn = txn
         self._columns = columns
@@ -55,7 +65,8 @@ class Embeddings:
         self._log = log
         self._stamp = stamp
         self.store = vectors
-        self.model = model
+        self.models = models
+        self.model = models.model
 
     # --- following the index
 
@@ -130,6 +141,16 @@ class Embeddings:
             while going and bytes(cursor.key()[:16]) == container:
                 yield _ORDINAL.unpack(cursor.key()[16:])[0]
                 going = cursor.prev()
+
+    def waiting_items(self, container: ContainerId) -> list[tuple[int, Ref]]:
+        """What has no vector yet, by its ordinal and as an item."""
+        ordinals = list(self.waiting(container))
+        kinds = self._columns.values(self._txn, container, "kind", ordinals)
+        items = self._columns.values(self._txn, container, "item", ordinals)
+        return [
+            (ordinal, Ref(Kind(int(kind)), item.tobytes()))
+            for ordinal, kind, item in zip(ordinals, kinds, items, strict=True)
+        ]
 
     def waits(self, container: ContainerId, ordinal: int) -> bool:
         key = container + _ORDINAL.pack(ordinal)

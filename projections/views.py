@@ -1,6 +1,7 @@
 """The views as a whole: one environment, one checkpoint, one transaction for every fold."""
 
 import logging
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -17,7 +18,7 @@ from rewound.eventlog.lmdb_errors import MapGrew
 from rewound.eventlog.log import Log, Reader, Recorded
 from rewound.projections.catalog import UNDOS, VERSIONS, VIEWS, WORDS, Live
 from rewound.projections.columns import ColumnCache, Columns, ColumnStore
-from rewound.projections.embeddings import Embeddings
+from rewound.projections.embeddings import Embeddings, VectorModels
 from rewound.projections.fold import Folded, Folder
 from rewound.projections.index import Index
 from rewound.projections.labels import LabelCache
@@ -115,10 +116,11 @@ class Views:
         map_bytes: int = _MAP_BYTES,
         readonly: bool = False,
         model: str = "",
+        opening: bytes = b"",
         ranker: Ranker | None = None,
     ) -> None:
-        """`model` names the embedder whose vectors are to be kept, if none are kept yet; `ranker`
-        orders hits in place of the one that is shipped."""
+        """`model` names the embedder whose vectors are to be kept, if none are kept yet, and
+        `opening` is how it is opened; `ranker` orders hits in place of the one that is shipped."""
         self.log = log
         self.ranker = ranker
         self.environment = Environment(
@@ -129,12 +131,14 @@ class Views:
             map_bytes=map_bytes,
             readonly=readonly,
         )
+        self.rebuilding = threading.Lock()
+        """Held by the one rebuild that may be under way: each drops what others left."""
         self._caches: dict[str, ColumnCache] = {}
         self._labels: dict[str, LabelCache] = {}
         if not readonly:
             try:
                 self._drop_if_foreign()
-                self.ensure(self.environment.write(lambda txn: self._name(txn, model)))
+                self.ensure(self.environment.write(lambda txn: self._name(txn, model, opening)))
             except BaseException:
                 self.environment.close()  # or its folder could not be opened again
                 raise
@@ -149,7 +153,11 @@ class Views:
         if live.sequence == 0 or self._is_of_log(live):
             return
         _log.warning("the views are not of this log: they are folded anew")
-        fresh = Live(writes=live.writes, generation=live.generation + 1, model=live.model)
+        fresh = Live(
+            writes=live.writes, generation=live.generation + 1, model=live.model,
+            opening=live.opening, coming=live.coming, coming_opening=live.coming_opening,
+            leaving=live.leaving,
+        )  # fmt: skip
         self.environment.write(lambda txn: self.save_live(txn, fresh))
         for name in set(self.environment.names()) - {META}:
             self.environment.drop_database(name)
@@ -165,11 +173,11 @@ class Views:
                 and bytes(recorded.envelope.event_id) == live.last
             )
 
-    def _name(self, txn: lmdb.Transaction, model: str) -> Live:
+    def _name(self, txn: lmdb.Transaction, model: str, opening: bytes) -> Live:
         """Name the databases of views that have none yet (all, in a new store)."""
         live = self.read_live(txn)
         if WORDS not in live.names:
-            live.model = model
+            live.model, live.opening = model, opening
         for name in VERSIONS.keys() - live.names.keys():
             live.names[name] = (VERSIONS[name], live.generation)
         self.save_live(txn, live)
@@ -192,6 +200,12 @@ class Views:
         """The embedder whose vectors are kept, "" without any."""
         with self.environment.reading() as txn:
             return self.read_live(txn).model
+
+    @property
+    def opening(self) -> bytes:
+        """How that embedder is opened, as whoever set it wrote down."""
+        with self.environment.reading() as txn:
+            return self.read_live(txn).opening
 
     def read_live(self, txn: lmdb.Transaction) -> Live:
         raw = txn.get(b"live", db=self.environment.db(META))
@@ -221,7 +235,8 @@ class Views:
             db(live.database(WORDS, "vectors")), db(live.database(WORDS, "codes"))
         )
         unembedded = db(live.database(WORDS, "unembedded"))
-        embeddings = Embeddings(txn, store, vectors, unembedded, log, stamp, live.model)
+        models = VectorModels(live.model, live.opening, live.coming, tuple(live.leaving))
+        embeddings = Embeddings(txn, store, vectors, unembedded, log, stamp, models)
         index = Index(txn, tables, postings, store, contents, log, stamp, embeddings)
 
         def columns(container: ContainerId) -> Columns:
@@ -291,6 +306,10 @@ class Views:
                     return change(writer, log)
             except MapGrew:
                 continue
+
+    def amend(self, change: Callable[[Live], object]) -> None:
+        """Change what is kept of models, as one write."""
+        self.change(lambda writer, log: change(writer.handles.live))
 
     def catch_up(self, progress: Callable[[int], None] | None = None) -> int:
         """Fold what the log has and the views have not; how many events that were."""

@@ -89,7 +89,8 @@ def test_r13_reembedding_makes_all_vectors_anew(
     new = other()
     made.reopen(new)
     told = made.ask(q.Reembed())
-    assert told.equal and "old/1" in told.notes[0] and new.name in told.notes[0]
+    assert (told.model, told.embedder, told.switch) == (new.name, new.name, None)
+    assert "old/1" in told.notes[0] and new.name in told.notes[0]
     assert made.waiting() == (20, 20, 20) and len(made.found("puppy", limit=100)) == 20
     assert made.vectors() == {}, "no vector of the old model is kept beside the new ones"
     made.embed()
@@ -232,6 +233,57 @@ def test_r13_reembedding_survives_a_kill(data: Path, point: str) -> None:
         assert memory.verify().ok and memory.rebuild().equal
 
 
+SWITCH = """
+import sys
+from rewound.memory import Memory
+from tests.cases.test_embedders import switched
+with Memory(sys.argv[1], "s", models=switched()) as memory:
+    memory.own()
+    memory.reembed()
+    assert memory.workers("wait", timeout_s=60).switch is None
+"""
+
+
+def switched() -> Models:
+    return Faked(extractor="none", judge="none", model=Thesaurus("new/1", 64))
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        # to begin, to make vectors, to swap, to drop what is left
+        "views.before-commit:1", "views.after-commit:1", "log.after-commit:1",
+        "engine.before-views-commit:1", "views.before-commit:3", "views.before-commit:4",
+        "views.after-commit:4", "log.before-commit:2",
+    ],
+)  # fmt: skip
+def test_r13_a_change_in_the_background_survives_a_kill(data: Path, point: str) -> None:
+    """Both models can be opened: whenever it is killed, all is found by the meaning of one."""
+    old_models = Models(embedder="hashing", extractor="none", judge="none")
+    with Memory(data, "s", models=old_models) as memory:
+        memory.remember(FACTS)
+        assert memory.workers("wait", timeout_s=60).unembedded == 0
+    child = [sys.executable, "-c", SWITCH, str(data)]
+    env = {**os.environ, VARIABLE: point}
+    killed = subprocess.run(child, env=env, capture_output=True, timeout=60)
+    assert killed.returncode == KILLED, killed.stderr[-500:]
+    with Memory(data, "s", models=switched()) as memory:
+        memory.own()
+        found = memory.search("puppy resides", limit=100)
+        assert len(found.hits) == 20 and all("meaning" in hit.signals for hit in found.hits)
+        if found.notes:
+            assert "`rewound reembed`" in found.notes[0]
+            memory.reembed()  # it was killed before the change was begun
+        assert memory.workers("wait", timeout_s=60).switch is None
+        told = memory.reembed("status")
+        assert (told.model, told.switch, told.unembedded) == ("new/1", None, 0)
+        found = memory.search("puppy resides", limit=100)
+        assert found.notes == () and len(found.hits) == 20
+        assert all("meaning" in hit.signals for hit in found.hits)
+        assert len(memory.search(PARAPHRASE, limit=100).hits) == 20, "only the new model knows it"
+        assert memory.verify().ok and memory.rebuild().equal
+
+
 # --- through the doors
 
 
@@ -246,19 +298,25 @@ def test_r13_every_door_names_both_models(tmp_path: Path) -> None:
         assert wait(api).unembedded == 0
     with serving(tmp_path, REWOUND_EMBEDDER="minilm") as served, served.client() as client:
         api = Api(client, "s")
-        told = re.compile(r"hashing/384/1.*MiniLM.*`rewound reembed`", re.S)
+        told = re.compile(r"hashing/384/1, which goes on.*MiniLM.*`rewound reembed`", re.S)
         assert told.search(served.printed), served.printed
         assert told.search(api.ask("/v1/search", r.Found, query="Nina").notes[0])
-        assert client.get("/health").json()["status"] == "degraded"
+        health = client.get("/health").json()
+        assert health["status"] == "degraded" and health["parts"]["embedder"]["state"] == "old"
         with Memory(served.data, "s") as memory:
             shop = Shop(served, client, memory)
             assert told.search(memory.search("Nina").notes[0])
             for door in DOORS.values():
-                (hit,) = door(shop, "s").search("Nina")
-                assert (hit["text"], set(hit["signals"])) == (fact, {"words"})
+                hit, *_ = door(shop, "s").search("Nina")
+                assert hit["text"] == fact and {"words", "meaning"} <= set(hit["signals"])
         assert told.search(Cli(served.data).run("-c", "s", "search", "Nina").output)
-        done = Cli(served.data).run("reembed").output
+        cli = Cli(served.data)
+        assert "`rewound reembed`" in cli.run("reembed", "--status").output
+        done = cli.run("reembed", "--wait").output
         assert "hashing/384/1" in done and "MiniLM" in done
+        status = reply_of(api.send("POST", "/v1/reembed", {"action": "status"}), r.Reembedding)
+        assert status.switch is None and status.model == status.embedder
+        assert "no change is under way" in cli.run("reembed", "--cancel", code=3).output
         assert wait(api).unembedded == 0
         assert client.get("/health").json()["status"] == "ok"
         found = api.ask("/v1/search", r.Found, query="which company employs her?", limit=1)

@@ -59,6 +59,10 @@ TOLD = r.EventView(
     items=(FACT,),
     texts={"text": "Nina works at Orbit Labs."},
 )
+SWITCH = r.VectorSwitch(
+    old="hashing/384/1", new="all-MiniLM-L6-v2/int8/8199be6f/1", state="making", done=1_200,
+    total=5_000,
+)  # fmt: skip
 CHANGE = r.Change(view="facts", id=FACT, change="appears", text="Nina works at Orbit Labs.")
 INFO = r.ContainerInfo(
     name="default",
@@ -406,6 +410,7 @@ SAMPLES: dict[str, r.Reply] = {
         log_bytes=20_480,
         view_bytes=1_400_000,
         views={"facts": 1, "words": 1},
+        switch=SWITCH,
     ),
     "Verified": r.Verified(
         ok=True, events=12, bodies=20, erased=0, head="cd" * 32, expected=None, findings=()
@@ -452,9 +457,17 @@ SAMPLES: dict[str, r.Reply] = {
         unembedded=2,
         judge="features/1",
         unjudged=4,
+        switch=SWITCH,
         notes=("one note",),
     ),
     "Rebuilt": r.Rebuilt(views={"facts": 2}, events=12, equal=True),
+    "Reembedding": r.Reembedding(
+        model="hashing/384/1",
+        embedder="all-MiniLM-L6-v2/int8/8199be6f/1",
+        switch=SWITCH,
+        unembedded=2,
+        notes=("one note",),
+    ),
     "Replayed": r.Replayed(
         at=THEN, events=7, containers=1, rows={"facts": 2}, agrees=True, to="/tmp/then"
     ),
@@ -494,7 +507,7 @@ ANSWERED_WITH = {
     "Stats": "Figures",
     "Verify": "Verified",
     "Rebuild": "Rebuilt",
-    "Reembed": "Rebuilt",
+    "Reembed": "Reembedding",
     "Replay": "Replayed",
     "Seal": "Sealed",
     "AcceptClock": "Accepted",

@@ -240,7 +240,7 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def test_the_example_of_a_settings_file_can_be_read(tmp_path: Path) -> None:
-    first, chat, embed, rerank, nodes = blocks(CONFIGURATION, "toml")
+    first, chat, embed, onnx, rerank, nodes = blocks(CONFIGURATION, "toml")
     file = tmp_path / "config.toml"
     file.write_text(first)
     environment = {"HOME": "/home/nina", "REWOUND_CONFIG": str(file)}
@@ -249,6 +249,9 @@ def test_the_example_of_a_settings_file_can_be_read(tmp_path: Path) -> None:
     file.write_text(chat)
     settings = load({}, environment).settings
     assert (settings.extractor, settings.chat_url) == ("model", "http://127.0.0.1:8080")
+    file.write_text(onnx)
+    settings = load({}, environment).settings
+    assert (settings.embedder, settings.embed_folder) == ("onnx", "~/models/multilingual-e5-small")
     file.write_text(embed + rerank)
     models = models_of(load({}, environment).settings)
     assert (models.embedder, models.reranker, models.rerank) == ("server", "server", "always")

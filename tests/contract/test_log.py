@@ -327,6 +327,29 @@ def test_a_group_that_fails_leaves_nothing(given: Given) -> None:
     empty(given.reopen())
 
 
+def test_a_memo_is_dropped_alone(given: Given) -> None:
+    def put_some(writer: Writer) -> None:
+        for home in (A, B):
+            writer.append(home, [message(given.log)])
+            for number in range(3):
+                writer.put_memo(home, b"m%d" % number, b"vector", fact_ref(1))
+
+    def drop(writer: Writer) -> None:
+        assert [writer.drop_memo(A, b"m1") for _ in range(2)] == [True, False]
+        assert not writer.drop_memo(A, b"m") and writer.memo(A, b"m1") is None
+
+    write(given.log, put_some)
+    before = everything(given.log)
+    break_off(drop)(given.log)
+    assert everything(given.log) == before
+    write(given.log, drop)
+    left: list[bytes | None] = []
+    with given.reopen().reading() as reader:
+        left += [reader.memo(A, b"m%d" % number) for number in range(3)]
+        left += [reader.memo(B, b"m%d" % number) for number in range(3)]
+    assert left == [b"vector", None, *[b"vector"] * 4]
+
+
 def test_a_group_that_fails_leaves_what_was_there(given: Given) -> None:
     put(given.log, A, message(given.log), fact(given.log, "one", 1))
 
@@ -465,6 +488,7 @@ def test_a_writer_ends_with_its_block(given: Given) -> None:
         lambda: writer.file(A, b"d" * 16, item),
         lambda: writer.answer(A, b"k" * 16, answered),
         lambda: writer.put_memo(A, b"m" * 16, b"", item),
+        lambda: writer.drop_memo(A, b"m" * 16),
         lambda: writer.erase(A, [], []),
     ]
     for use in uses:

@@ -315,9 +315,9 @@ def test_a_model_that_was_changed_meanwhile_gives_nothing(made: Bench) -> None:
     made.remember(PUPPY)
 
     def other_model() -> None:
-        from rewound.projections.rebuild import rebuild
+        from rewound.projections.rebuild import NewModel, rebuild
 
-        rebuild(made.engine.views, ["words"], model="another/1")
+        rebuild(made.engine.views, ["words"], model=NewModel("another/1"))
 
     while_embedding(made, other_model)
     assert made.vectors() == {}

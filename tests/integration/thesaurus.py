@@ -21,8 +21,9 @@ from rewound.llm.embedding import Embedder, Vectors
 from rewound.llm.hashing import HashingEmbedder
 from rewound.memory import requests as q
 from rewound.memory.deciding import container_named
-from rewound.memory.embedding import EmbeddingDuty
+from rewound.memory.embedding import RETRY_S, EmbeddingDuty
 from rewound.memory.engine import Engine
+from rewound.memory.switching import SwitchDuty
 from rewound.projections.feature_names import LIFTS
 from rewound.projections.vectors import Query, query_of
 from tests.integration.given import HandClock
@@ -76,6 +77,8 @@ class Bench:
         self.folder = folder
         self.durable = durable
         self.embedder = embedder
+        self.before: dict[str, Embedder] = {}
+        """Embedders that can be opened again once another is set, by their name."""
         self.clock = HandClock()
         self.ids = UuidV7Source(self.clock)
         self.log: Log = self._open_log()
@@ -90,7 +93,14 @@ class Bench:
 
     def _open_engine(self, embedder: Embedder | None, views: str = "views") -> Engine:
         path = self.folder / views
-        return Engine(self.log, path, clock=self.clock, ids=self.ids, embedder=embedder)
+        return Engine(
+            self.log, path, clock=self.clock, ids=self.ids, embedder=embedder,
+            opening=embedder.name.encode() if embedder else b"", reopen=self._reopened,
+        )  # fmt: skip
+
+    def _reopened(self, model: str, opening: bytes) -> Embedder | str:
+        assert opening == model.encode(), "what was written down comes back"
+        return self.before.get(model, "it has gone")
 
     def reopen(self, embedder: Embedder | None) -> None:
         self.close(keep_log=not self.durable)
@@ -125,6 +135,21 @@ class Bench:
             if duty.step() != 0.0:
                 return step
         raise AssertionError("embedding comes to no end")
+
+    def switching(self) -> Iterator[float | None]:
+        """Put another model's vectors in place, step by step; swaps are waited for."""
+        duty = SwitchDuty(self.engine)
+        for _ in range(STEPS_MAX):
+            told = duty.step()
+            duty.wait()
+            yield told
+            if told is None or told >= RETRY_S:
+                return
+        raise AssertionError("the switch comes to no end")
+
+    def switch(self) -> None:
+        for _ in self.switching():
+            pass
 
     # --- reading
 

@@ -17,9 +17,10 @@ from rewound.eventlog.envelope import WORKER, Actor
 from rewound.eventlog.ids import STORE, ContainerId, Kind, Ref
 from rewound.eventlog.log import Draft, Head, Log, Recorded
 from rewound.llm.hashing import HashingEmbedder
-from rewound.memory import embedding, replies, requests
+from rewound.memory import embedding, replies, requests, switching
 from rewound.memory.deciding import Judge
 from rewound.memory.embedding import EmbeddingDuty
+from rewound.memory.switching import SwitchDuty
 from tests.oracle.compare import canonical
 from tests.oracle.fold import Dump, oracle, oracle_at
 from tests.oracle.story import CountedIds, HandClock
@@ -32,24 +33,39 @@ NAMES = ("alpha", "beta")
 """The containers that these tests play with."""
 
 DIMENSIONS = 64
+BOTH = (DIMENSIONS, 40)
+"""Of the two models that a store changes between."""
+
 BATCH = 5
 STEPS_MAX = 100
 """Batches after which embedding has to have come to an end: these stores are small."""
+
+
+def named(model: str) -> HashingEmbedder:
+    """The model of a name."""
+    return HashingEmbedder(int(model.split("/")[1]))
 
 
 class Driver:
     """An engine over a log, with injected clock and ids; it can be closed, opened and copied.
 
     `durable` keeps the log in LMDB under `folder`; without it the log lives in memory and survives
-    a restart of the engine only. With `meaning` texts have vectors, once `embed` was called.
+    a restart of the engine only. With `meaning` texts have vectors, once `embed` was called, of a
+    model of so many dimensions.
     """
 
     def __init__(
-        self, folder: Path, *, durable: bool, guarded: bool = True, meaning: bool = False
+        self,
+        folder: Path,
+        *,
+        durable: bool,
+        guarded: bool = True,
+        meaning: bool = False,
+        dimensions: int = DIMENSIONS,
     ) -> None:
         self.folder = folder
         self.durable = durable
-        self.embedder = HashingEmbedder(DIMENSIONS) if meaning else None
+        self.embedder = HashingEmbedder(dimensions) if meaning else None
         self.guarded = guarded
         self.clock = HandClock(START_US)
         self.ids = CountedIds()
@@ -71,6 +87,7 @@ class Driver:
             clock=self.clock,
             ids=self.ids,
             embedder=self.embedder,
+            reopen=lambda model, opening: named(model),
         )
 
     def _open_log(self) -> Log:
@@ -151,6 +168,34 @@ class Driver:
                     return
         assert steps < STEPS_MAX, "embedding comes to no end"
 
+    def kept(self) -> HashingEmbedder | None:
+        """The model whose vectors are kept; it may not be the one that is set."""
+        return None if self.embedder is None else named(self.engine.views.model)
+
+    def change_model(self, *, back: bool = False) -> None:
+        """Set another model, and begin to put its vectors in the place of those that are kept; or
+        set the kept one again, which gives that up."""
+        kept = self.kept()
+        assert kept is not None
+        self.embedder = kept if back else HashingEmbedder(sum(BOTH) - kept.dimensions)
+        self.reopen()
+        self.call(requests.Reembed())
+
+    def switch(self, steps: int = STEPS_MAX) -> None:
+        """Go on with that: some steps, or to the end. With no change under way, nothing."""
+        duty = SwitchDuty(self.engine)
+        for _ in range(steps):
+            with (
+                pure(self.guarded),
+                mock.patch.object(embedding, "BATCH", BATCH),
+                mock.patch.object(switching, "LOOKED_AT_MAX", 2 * BATCH),
+            ):
+                told = duty.step()
+                duty.wait()
+            if told is None:
+                return
+        assert steps < STEPS_MAX, "the switch comes to no end"
+
     def writer(self) -> BodyWriter:
         return BodyWriter(self.ids)
 
@@ -215,7 +260,7 @@ class Driver:
             self.folder / f"anew-{self._views}",
             clock=self.clock,
             ids=self.ids,
-            embedder=self.embedder,
+            embedder=self.kept(),
         )
         try:
             yield other

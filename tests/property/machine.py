@@ -21,7 +21,7 @@ from rewound.memory import replies, requests
 from tests.property import chains, checks, judging, meanings, ruling, working, world
 from tests.property.choices import Choices, Drawn, Seeded, one
 from tests.property.desk import Desk
-from tests.property.driver import MINUTE_US, NAMES, Driver
+from tests.property.driver import DIMENSIONS, MINUTE_US, NAMES, Driver
 from tests.property.world import Known, Moment
 from tests.scratch import IN_MEMORY
 
@@ -203,6 +203,7 @@ class Laws(RuleBasedStateMachine):
         if self.meaning:
             for name in driver.names():
                 meanings.meaning_law(driver, name)
+            driver.switch()
             driver.embed()
             for name in driver.names():
                 meanings.meaning_law(driver, name, drained=True)
@@ -221,7 +222,9 @@ class Laws(RuleBasedStateMachine):
             checks.forget_law(driver, name, [position])
             checks.forgetting_law(driver, name)
             folder = self.folder / f"copy-{name}"
-            copy = Driver(folder, durable=False, meaning=self.meaning)
+            model = driver.kept()
+            dimensions = DIMENSIONS if model is None else model.dimensions
+            copy = Driver(folder, durable=False, meaning=self.meaning, dimensions=dimensions)
             try:
                 checks.time_law(driver, name, position, copy)
             finally:
@@ -241,13 +244,24 @@ class DurableLaws(Laws):
 
 
 class MeaningLaws(Laws):
-    """Texts get their vectors now and then, a few at a time."""
+    """Texts get their vectors now and then, a few at a time, and of one model after the other."""
 
     meaning = True
 
     @rule(batches=st.integers(1, 4))
     def embed(self, batches: int) -> None:
         self.driver.embed(batches)
+        self.changed = True
+
+    @rule(back=st.booleans(), steps=st.integers(0, 6))
+    def change_model(self, back: bool, steps: int) -> None:
+        self.driver.change_model(back=back)
+        self.driver.switch(steps)
+        self.changed = True
+
+    @rule(steps=st.integers(1, 30))
+    def switch(self, steps: int) -> None:
+        self.driver.switch(steps)
         self.changed = True
 
     @invariant()

@@ -26,6 +26,8 @@ class Vector(NamedTuple):
 
     def near(self, other: "Vector") -> bool:
         """The same but for the last bit of float32."""
+        if len(self.numbers) != len(other.numbers):
+            return False
         apart = [abs(a - b) for a, b in zip(self.numbers, other.numbers, strict=True)]
         return max(apart) <= 1 and abs(self.scale - other.scale) <= 1e-5 * other.scale
 
@@ -57,7 +59,8 @@ def vectors(driver: Driver, name: str) -> dict[str, Held]:
 def wanted(driver: Driver, name: str) -> dict[str, list[Vector]]:
     """By item: what the model makes of the texts of its versions, as they are seen today."""
     found: dict[str, list[Vector]] = {}
-    assert driver.embedder is not None
+    model = driver.kept()
+    assert model is not None
     with driver.engine.reading() as views:
         view = views.container(driver.container(name))
         columns = view.columns()
@@ -68,7 +71,7 @@ def wanted(driver: Driver, name: str) -> dict[str, list[Vector]]:
             texts = {each.text for each in view.index.worded(view.id, ref) if each.text}
             made = found[str(ref)] = []
             if ref.kind in EMBEDDED and texts:
-                for row, scale in zip(*quantise(driver.embedder.embed([*texts])), strict=True):
+                for row, scale in zip(*quantise(model.embed([*texts])), strict=True):
                     made.append(Vector(tuple(row.tolist()), float(scale)))
     return found
 

@@ -21,6 +21,8 @@
     8 honesty    only the first document of a request is taken          honesty_law
     9 purity     a fold asks for the time                               the guard
     9 purity     a decider throws dice                                  the guard
+    1 vectors    a change of models folds the memos of the old one      text_law
+    1 vectors    models are swapped although a vector is missing        vectors before and after
    10 chain      verify keeps what it finds in a container to itself    damage to a copy
 
 Every case runs twice: as the product is, where the check holds, and changed, where it fails.
@@ -47,13 +49,15 @@ from rewound.memory import (
     answers,
     applying,
     deciding,
-    embedding,
     moments,
     requests,
+    switching,
+    vector_making,
     withholding,
 )
 from rewound.memory.transactions import Transactions
 from rewound.projections import bm25, embeddings, fold, ranking
+from rewound.projections import rebuild as rebuilding
 from rewound.projections.columns import OPEN, Columns
 from rewound.projections.embeddings import Embeddings
 from rewound.projections.index import Index
@@ -95,6 +99,31 @@ def masked(folder: Path) -> None:
         forget_one(driver)
         meanings.meaning_law(driver, NAME)
         driver.embed()
+        meanings.meaning_law(driver, NAME, drained=True)
+
+
+def changed(folder: Path) -> None:
+    """Another model's vectors take the place of the first one's. The passes overlook a text, once:
+    whatever has a vector keeps one all the same."""
+    with opened(folder, meaning=True) as driver, pytest.MonkeyPatch.context() as patch:
+        remember(driver, "Ann likes teaq0", "Bob likes coffee")
+        driver.embed()
+        driver.change_model()
+        overlooked: list[Any] = []
+        whole = switching.known_memo
+
+        def once(log: Any, container: Any, model: str, item: Any, text: str) -> Any:
+            if len(overlooked) < switching.PASSES_MAX - 1 and "coffee" in text:
+                overlooked.append(item)
+                return "there"
+            return whole(log, container, model, item, text)
+
+        patch.setattr(switching, "known_memo", once)
+        driver.switch()
+        assert driver.kept() is not None and overlooked
+        held = meanings.vectors(driver, NAME)
+        lost = [version for version, each in held.items() if meanings.WAITS in each]
+        assert not lost, f"meaning: {lost} lost their vectors in the swap"
         meanings.meaning_law(driver, NAME, drained=True)
 
 
@@ -259,7 +288,7 @@ def counts_vectors_of_today(patch: Patch) -> None:
 
 
 def memos_fit_any_text(patch: Patch) -> None:
-    for module in (embeddings, embedding, applying):
+    for module in (embeddings, vector_making, applying):
         patch.setattr(module, "text_digest", lambda *_: bytes(16))
 
 
@@ -274,6 +303,22 @@ def folds_pass_over_memos(patch: Patch) -> None:
             return whole(self, container, worded)
 
     patch.setattr(Embeddings, "opened", forgetful)
+
+
+def swaps_without_a_look(patch: Patch) -> None:
+    patch.setattr(switching, "is_complete", lambda *_: True)
+
+
+def swaps_the_name_alone(patch: Patch) -> None:
+    whole = rebuilding._begin
+
+    def old(writer: Any, chosen: Any, model: Any) -> Any:
+        fresh = whole(writer, chosen, model)
+        fresh.model = writer.handles.live.model
+        return fresh
+
+    patch.setattr(rebuilding, "_begin", old)
+    swaps_without_a_look(patch)
 
 
 def undo_refolds_nothing(patch: Patch) -> None:
@@ -382,6 +427,8 @@ CASES = {
     "2 vectors, previous": Case(follows_what_stands_today, as_of_vectors, "time: "),
     "2 vectors, count": Case(counts_vectors_of_today, as_of_vectors, "time: "),
     "2 vectors, digest": Case(memos_fit_any_text, as_of_vectors, "time: "),
+    "1 vectors, gap": Case(swaps_without_a_look, changed, "meaning: "),
+    "1 vectors, model": Case(swaps_the_name_alone, changed, "meaning: "),
     "3 vectors": Case(folds_pass_over_memos, undo_vectors, "undo: "),
     "3 undo": Case(undo_refolds_nothing, undo, "undo: "),
     "4 forget": Case(shows_what_is_forgotten, forget, "forget: "),

@@ -94,7 +94,7 @@ ANSWERS: dict[type[q.Request], r.Reply] = {
         state="off", extractor=None, embedder=None, pending=0, failed=0, parked=0, unembedded=0
     ),
     q.Rebuild: r.Rebuilt(views={}, events=0, equal=True),
-    q.Reembed: r.Rebuilt(views={}, events=0, equal=True),
+    q.Reembed: r.Reembedding(model=None, embedder=None),
     q.Replay: r.Replayed(at=NOW, events=0, containers=0, rows={}, agrees=True),
 }
 
@@ -317,6 +317,10 @@ CALLS: list[tuple[Callable[[Any], Any], q.Request]] = [
     ),
     (lambda m: m.verify(expect="h"), q.Verify(expect="h", container="nina")),
     (lambda m: m.reembed(), q.Reembed(container="nina")),
+    (
+        lambda m: m.reembed("status", now=True),
+        q.Reembed(container="nina", action="status", now=True),
+    ),
     (lambda m: m.rebuild("facts"), q.Rebuild(views=("facts",), container="nina")),
     (lambda m: m.replay(9, verify=False), q.Replay(at="@9", verify=False, container="nina")),
     (lambda m: m.as_of(5).search("tea"), q.Search(query="tea", as_of="@5", **R)),

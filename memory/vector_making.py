@@ -1,0 +1,129 @@
+"""Memos of texts for the workers: taken from the log where they are there already (the process died
+before the views had them), else made by a model, outside of any snapshot."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, NamedTuple
+
+from rewound.eventlog.ids import ContainerId, Ref
+from rewound.llm.askers import asking_while
+from rewound.llm.embedding import EmbeddingAway, EmbeddingBusy, EmbeddingFailed
+from rewound.memory.proving import CHARS_MAX
+from rewound.projections.masks import forgotten
+from rewound.projections.memos import Memo, decode_memo, memo_key, text_digest
+from rewound.projections.vectors import quantise
+
+if TYPE_CHECKING:
+    from rewound.eventlog.log import Reader
+    from rewound.memory.engine import Engine
+    from rewound.memory.meaning import Meaning
+    from rewound.projections.views import ViewReader
+
+_PLAIN = "a plain sentence"
+
+_log = logging.getLogger(__name__)
+
+Memos = list[tuple[Ref, Memo]]
+
+
+class Made(NamedTuple):
+    """What came of texts. Those that the model refuses by themselves are left to their words; of
+    the others that have no memo nobody was asked."""
+
+    memos: Memos
+    refused: tuple[Ref, ...] = ()
+
+
+class MemoMaker:
+    """Makes memos of one model after the other, of a store's texts."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def memos(self, meaning: Meaning, container: ContainerId, texts: dict[Ref, str]) -> Made:
+        """Raises EmbeddingFailed when the model refuses all that has no memo yet."""
+        known: Memos = []
+        with self._engine.log.reading() as log:
+            for item, text in texts.items():
+                memo = known_memo(log, container, meaning.model, item, text)
+                if memo is not None:
+                    known.append((item, memo))
+        there = {item for item, _ in known}
+        rest = {item: text for item, text in texts.items() if item not in there}
+        made = self._made(meaning, container, rest)
+        return Made(known + made.memos, made.refused)
+
+    def works(self, meaning: Meaning) -> bool:
+        """Whether the model takes any text at all: then it is the texts that it refuses."""
+        try:
+            meaning.embed([_PLAIN], "background")
+        except EmbeddingFailed:
+            return False
+        return True
+
+    def _made(self, meaning: Meaning, container: ContainerId, texts: dict[Ref, str]) -> Made:
+        try:
+            return Made(self._embedded(meaning, container, texts))
+        except EmbeddingBusy:
+            raise
+        except EmbeddingFailed:
+            if len(texts) == 1:
+                raise
+        made: Memos = []
+        refused: dict[Ref, EmbeddingFailed] = {}
+        for item, text in texts.items():
+            try:
+                made += self._embedded(meaning, container, {item: text})
+            except EmbeddingBusy:
+                if not made:
+                    raise
+                return Made(made)  # nobody refused the rest: it waits for its turn
+            except EmbeddingFailed as error:
+                refused[item] = error
+        if not made:
+            raise next(iter(refused.values()))
+        _log.warning("the embedder refuses %d of %d texts", len(refused), len(texts))
+        itself = (item for item, why in refused.items() if not isinstance(why, EmbeddingAway))
+        return Made(made, tuple(itself))
+
+    def _embedded(self, meaning: Meaning, container: ContainerId, texts: dict[Ref, str]) -> Memos:
+        if not texts:
+            return []
+        shown = [text[:CHARS_MAX] for text in texts.values()]
+        with asking_while(lambda: self._are_as_read(container, texts)):
+            vectors = meaning.embed(shown, "background")
+        numbers, scales = quantise(vectors)
+        with self._engine.log.reading() as log:
+            secret = log.key(container)
+        return [
+            (item, Memo(text_digest(secret, text), float(scale), row))
+            for (item, text), row, scale in zip(texts.items(), numbers, scales, strict=True)
+        ]
+
+    def _are_as_read(self, container: ContainerId, texts: dict[Ref, str]) -> bool:
+        """Whether all these items are found by the same texts still: what was forgotten or erased
+        while they waited for a model is shown to none."""
+        with self._engine.reading() as views:
+            hidden = forgotten(views.container(container).columns())
+            return all(
+                text_of(views, container, item) == text
+                and not any(hidden[each.ordinal] for each in views.index.worded(container, item))
+                for item, text in texts.items()
+            )
+
+
+def known_memo(
+    log: Reader, container: ContainerId, model: str, item: Ref, text: str
+) -> Memo | None:
+    """The memo that is kept of an item, if it is of this very text."""
+    secret = log.key(container)
+    value = log.memo(container, memo_key(secret, model, item))
+    memo = None if value is None else decode_memo(value)
+    return memo if memo is not None and memo.digest == text_digest(secret, text) else None
+
+
+def text_of(views: ViewReader, container: ContainerId, item: Ref) -> str:
+    """What an item is found by now, "" if nothing."""
+    worded = views.index.worded(container, item)
+    return next((each.text for each in reversed(worded) if each.text), "")
