@@ -129,7 +129,27 @@ def filter_options(*, what: bool = True) -> Callable[[F], F]:
     )
 
 
+def stage_options(command: F) -> F:
+    """What a model may do before and after a search."""
+    return _stack(
+        click.option(
+            "--rerank/--no-rerank", default=None, help="Order the first hits anew, or not."
+        ),
+        click.option(
+            "--rewrite/--no-rewrite", default=None, help="Seek further words too, or not."
+        ),
+        click.option(
+            "--decompose/--no-decompose", default=None, help="Seek parts of it too, or not."
+        ),
+    )(command)
+
+
 # --- from options to the parts of a request
+
+
+def stages(given: dict[str, Any]) -> dict[str, Any]:
+    """The fields of the stages; None leaves one to its setting."""
+    return {name: given[name] for name in ("rerank", "rewrite", "decompose")}
 
 
 def scope_of(given: dict[str, Any]) -> Scope:

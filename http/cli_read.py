@@ -14,6 +14,8 @@ from rewound.http.cli_options import (
     moment_options,
     reading,
     scope_options,
+    stage_options,
+    stages,
 )
 from rewound.memory.replies import (
     Chronicle,
@@ -50,8 +52,7 @@ PAGE_OF_ALL = 500
 @filter_options()
 @click.option("--include-superseded", is_flag=True, help="Show what no longer holds too.")
 @click.option("--explain", is_flag=True, help="Say of each hit why it stands where it does.")
-@click.option("--rerank/--no-rerank", default=None, help="Order the first hits anew, or not.")
-@click.option("--rewrite/--no-rewrite", default=None, help="Seek further words too, or not.")
+@stage_options
 @moment_options
 @common_options
 @click.pass_context
@@ -69,8 +70,7 @@ def search_command(ctx: click.Context, /, query: str, limit: int | None, **given
         filters=filters_of(given),
         include_superseded=given["include_superseded"],
         explain=given["explain"],
-        rerank=given["rerank"],
-        rewrite=given["rewrite"],
+        **stages(given),
         **moment(given),
     )
     emit(state, ask(state, request, Found))
@@ -81,6 +81,7 @@ def search_command(ctx: click.Context, /, query: str, limit: int | None, **given
 @click.option("--budget", type=int, metavar="TOKENS", help="At most so many (setting `budget`).")
 @click.option("--threshold", type=float, default=0.0, help="Leave out what is less likely, 0 to 1.")
 @filter_options()
+@stage_options
 @moment_options
 @common_options
 @click.pass_context
@@ -93,6 +94,7 @@ def context_command(ctx: click.Context, /, query: str, budget: int | None, **giv
         budget=state.settings.budget if budget is None else budget,
         threshold=given["threshold"],
         filters=filters_of(given),
+        **stages(given),
         **moment(given),
     )
     emit(state, ask(state, request, Packed))

@@ -98,7 +98,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     reranker: Literal["words", "embedder", "server", "model", "none"] = "none"
     """What orders the first hits of a search anew: `server` and `model` ask a server."""
     rerank: Literal["asked", "always"] = "asked"
-    """Whether it does so for searches that ask for it, or for all that do not say no."""
+    """Whether it does so for questions that ask for it, or for all that do not say no."""
     rerank_depth: Annotated[int, msgspec.Meta(ge=1, le=100)] = 20
     """How many of the first hits it orders."""
     rerank_weight: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
@@ -114,9 +114,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     rerank_scale: Literal["auto", "share", "logit"] = "auto"
     """What the rerank server's scores are: shares from 0 to 1, logits, or as they look."""
     rewriter: Literal["model", "none"] = "none"
-    """What puts the query of a search into further words: `model` asks the chat server."""
+    """What puts a question into further words: `model` asks the chat server."""
     rewrite: Literal["asked", "always"] = "asked"
-    """Whether it does so for searches that ask for it, or for all that do not say no."""
+    """Whether it does so for questions that ask for it, or for all that do not say no."""
+    decomposer: Literal["rules", "model", "none"] = "none"
+    """What takes a question apart, to search for its parts too: `model` asks the chat server."""
+    decompose: Literal["asked", "always"] = "asked"
+    """Whether it does so for questions that ask for it, or for all that do not say no."""
     nodes: str | tuple[NodeSetting, ...] | None = None
     """Model servers: names of machines and addresses, separated by commas; tables in the file."""
     bg_nodes: str | None = None

@@ -98,7 +98,14 @@ class Prober:
         try:
             name = figures.info[0].name
             found = self._desk.link.call(
-                q.Search(container=name, query=_QUERY, limit=1, rerank=False, rewrite=False)
+                q.Search(
+                    container=name,
+                    query=_QUERY,
+                    limit=1,
+                    rerank=False,
+                    rewrite=False,
+                    decompose=False,
+                )
             )
         except RewoundError as error:
             if error.code == "not_found":

@@ -61,6 +61,14 @@ _FILTERS = {
     "scope": SCOPE,
 }
 _THRESHOLD = s.share("Leave out what is less likely to answer; most searches do well without.")
+_STAGES = {
+    "rerank": s.switch("Have the first hits read and ordered anew; slower. As is set if left out."),
+    "rewrite": s.switch("Have other words for it sought too; slower. As is set if left out."),
+    "decompose": s.switch(
+        "Have a question of several parts taken apart, and each part sought too; slower. As is set "
+        "if left out."
+    ),
+}
 _SUPERSEDED = s.flag("Also facts that newer ones replaced.")
 
 REMEMBER = {
@@ -106,6 +114,7 @@ SEARCH = {
     **_FILTERS,
     **_ASKED,
     "include_superseded": _SUPERSEDED,
+    **_STAGES,
 }
 CONTEXT = {
     "query": s.text("The topic, task or question at hand."),
@@ -114,6 +123,7 @@ CONTEXT = {
     "what": s.choices("Only items of these sorts.", What),
     **_FILTERS,
     **_ASKED,
+    **_STAGES,
 }
 BUCKETS = get_args(BucketName)
 PROFILE = {

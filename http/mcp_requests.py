@@ -12,6 +12,7 @@ from rewound.memory.reading import as_bucket
 Arguments = Mapping[str, Any]
 
 _FILTERS = ("kinds", "tags", "metadata", "source", "since", "until")
+_STAGES = ("rerank", "rewrite", "decompose")
 _HOLDS = ("said_at", "valid_from", "valid_to", "expires_at")
 _ONLY_NEW = ("kind", "subject", "attribute", "value", "caller_id")
 _NEW = ("forget_after", "kind", "subject", "attribute", "value", "tags", "metadata", "importance")
@@ -56,7 +57,7 @@ def search(container: str, given: Arguments) -> q.Request:
         container=container,
         limit=given.get("limit", SEARCH_LIMIT),
         filters=_filters(given, "what"),
-        **_chosen(given, "query", "threshold", "as_of", "valid_at", "include_superseded"),
+        **_chosen(given, "query", "threshold", "as_of", "valid_at", "include_superseded", *_STAGES),
     )
 
 
@@ -65,7 +66,7 @@ def context(container: str, given: Arguments) -> q.Request:
         container=container,
         budget=given.get("budget", CONTEXT_BUDGET),
         filters=_filters(given, "what"),
-        **_chosen(given, "query", "threshold", "as_of", "valid_at"),
+        **_chosen(given, "query", "threshold", "as_of", "valid_at", *_STAGES),
     )
 
 

@@ -20,8 +20,9 @@ def told(reply: r.Reply, tool: str) -> str:
             lines = _written(reply)
         case r.Found():
             lines = [_hit(hit) for hit in reply.hits] or ["nothing was found"]
+            lines += _stages(reply)
         case r.Packed():
-            lines = [reply.text or "nothing relevant is remembered"]
+            lines = [reply.text or "nothing relevant is remembered", *_stages(reply)]
         case r.Portrait():
             lines = [reply.text or "nothing is known yet"]
         case r.Explained():
@@ -92,7 +93,23 @@ def _hit(hit: r.Hit) -> str:
     source = hit.sources[0] if hit.sources else None
     when = hit.valid_from or (source.time if source else None)
     also = f"also {', '.join(hit.also)}" if hit.also else None
-    return _line(when, hit.text, hit.id, also, _standing(hit.standing), _source(source))
+    likely = f"score {hit.score:.2f}"
+    return _line(when, hit.text, hit.id, likely, also, _standing(hit.standing), _source(source))
+
+
+def _stages(reply: r.Found | r.Packed) -> list[str]:
+    """What models did for the answer, and what that took."""
+    told = {
+        "rewritten": reply.rewriting,
+        "taken apart": reply.decomposing,
+        "reranked": reply.reranking,
+    }
+    return [
+        f"{what} in {stage.ms:,.0f} ms, {counted(stage.calls, 'call')}, "
+        f"{counted(stage.tokens, 'token')}"
+        for what, stage in told.items()
+        if stage is not None
+    ]
 
 
 def _source(source: r.Source | None) -> str | None:
@@ -158,6 +175,8 @@ def _compared(pair: r.PairView, fact: str, text: str | None) -> str:
 def _step(step: r.Step) -> str:
     over = f", undone by {step.undone_by}" if step.undone_by else ""
     kept = "" if step.undo or step.undone_by else ", cannot be undone"
+    if kept and step.type == "forgotten":
+        kept = ", restored since"
     return f"{day(step.recorded_at)}: {' '.join(step.what.split())} ({step.event}{over}{kept})"
 
 

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from rewound.http import words
 from rewound.http.render_parts import Sheet, filters_line, joined, moment_line
+from rewound.http.render_stages import moved, stages
 from rewound.memory.replies import Explanation, Fate, Nearness, Ranking, Traced
 
 FEATURES_TOLD = 8
@@ -70,6 +71,10 @@ def traced(sheet: Sheet, reply: Traced) -> None:
     if reply.explanation is not None:
         for line in explanation_lines(reply.explanation, reply.part or reply.fate.id):
             sheet.line(line)
+    if reply.reranked is not None:
+        sheet.line(moved(reply.reranked))
+    if reply.of_query is not None:
+        sheet.line(f"in the search for “{words.one_line(reply.of_query)}”")
     if reply.parts:
         sheet.line("its parts, the nearest first", "bold")
         sheet.table([_part(part) for part in reply.parts])
@@ -78,6 +83,7 @@ def traced(sheet: Sheet, reply: Traced) -> None:
         ranking(sheet, reply.ranking)
     where = f"the first {words.counted(reply.limit, 'hit')} in {words.one_line(reply.container)}"
     sheet.line(joined([where, moment_line(reply.moment), filters_line(reply.filters)]))
+    stages(sheet, reply)
     sheet.notes(reply.notes)
 
 

@@ -25,6 +25,7 @@ from rewound.http.render_parts import (
     tight,
     wording,
 )
+from rewound.http.render_stages import moved, stages
 from rewound.memory.replies import (
     ContainerList,
     Differences,
@@ -33,13 +34,14 @@ from rewound.memory.replies import (
     Hit,
     Packed,
     Page,
-    Reranking,
-    Rewriting,
     Shown,
     Told,
     Versions,
     View,
 )
+
+JUDGED = "facts judged"
+DISTINCT = "distinct"
 
 
 def found(sheet: Sheet, reply: Found) -> None:
@@ -56,27 +58,8 @@ def found(sheet: Sheet, reply: Found) -> None:
     sheet.line(joined([where, moment_line(reply.moment), filters_line(reply.filters)]))
     if reply.ranking is not None:
         ranking(sheet, reply.ranking)
-    if reply.rewriting is not None:
-        told = reply.rewriting
-        what = (
-            f"sought by “{words.one_line(told.query)}”, put so by {words.one_line(told.rewriter)}"
-        )
-        sheet.line(joined([what, *_took(told)]))
-    if reply.reranking is not None:
-        order = reply.reranking
-        what = f"the first {order.hits} ordered anew by {words.one_line(order.reranker)}"
-        sheet.line(joined([what, *_took(order)]))
+    stages(sheet, reply)
     sheet.notes(reply.notes)
-
-
-def _took(told: Reranking | Rewriting) -> list[str]:
-    """What a stage of a search took."""
-    took = [f"{told.ms:,.0f} ms"]
-    if told.calls:
-        took.append(words.counted(told.calls, "call"))
-    if told.tokens:
-        took.append(words.counted(told.tokens, "token"))
-    return took
 
 
 def _hit(hit: Hit) -> Text:
@@ -86,11 +69,10 @@ def _hit(hit: Hit) -> Text:
     about += [f"score {hit.score:.2f}", tags_text(hit.tags)]
     if hit.importance is not None:
         about.append(f"importance {importance_text(hit.importance)}")
+    if hit.part is not None:
+        about.append(f"for part {hit.part}")
     if hit.reranked is not None:
-        about.append(
-            f"was {hit.reranked.before}, likely {hit.reranked.probability:.2f}, "
-            f"reranked {hit.reranked.score:.2f}"
-        )
+        about.append(moved(hit.reranked))
     if hit.also:
         about.append(f"also {' '.join(hit.also)}")
     sources = [Text(source_line(source), style="dim") for source in hit.sources]
@@ -113,6 +95,7 @@ def packed(sheet: Sheet, reply: Packed) -> None:
     lines = words.counted(len(reply.lines), "line") if reply.lines else "nothing found"
     tokens = f"{reply.tokens:,} of {reply.budget:,} tokens"
     sheet.line(joined([lines, tokens, moment_line(reply.moment)]))
+    stages(sheet, reply)
     sheet.notes(reply.notes)
 
 
@@ -214,12 +197,16 @@ def events(sheet: Sheet, found: tuple[EventView, ...]) -> None:
         said: list[str | Text] = []
         if event.withheld:
             said.append(f"({event.withheld})")
-        for name, value in event.texts.items():
+        judged = _judged(event) if event.type == JUDGED else None
+        if judged is not None:
+            said.append(judged)
+        for name, value in event.texts.items() if judged is None else ():
             if name == "text" and value:
                 said.append(Text(_plain(value), style=over))
             elif value:
                 said.append(f"{name} {_plain(value)}")
-        said += [f"{name} {_plain(value)}" for name, value in event.data.items() if value]
+        told = event.data.items() if judged is None else ()
+        said += [f"{name} {_plain(value)}" for name, value in told if value]
         if event.undone_by:
             said.append(Text(f"undone by {event.undone_by}", style="yellow"))
         rows.append(
@@ -232,6 +219,20 @@ def events(sheet: Sheet, found: tuple[EventView, ...]) -> None:
             ]
         )
     sheet.table(rows)
+
+
+def _judged(event: EventView) -> str:
+    """Which fact was compared, and what each comparison came to; the evidence is told by `why`."""
+    fact, pairs = event.data.get("fact", ""), event.data.get("pairs", [])
+    told = [
+        f"{pair['outcome']} {pair['old']} {pair['probability'] / 1000:.2f}"
+        for pair in pairs
+        if pair.get("outcome", DISTINCT) != DISTINCT
+    ]
+    distinct = sum(pair.get("outcome") == DISTINCT for pair in pairs)
+    told += [f"{distinct} {DISTINCT}"] if distinct else []
+    number = words.counted(len(pairs), "fact") if pairs else "nothing"
+    return words.one_line(f"{fact} compared with {number}: {', '.join(told)}").rstrip(": ")
 
 
 def _plain(value: object) -> str:

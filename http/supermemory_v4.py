@@ -227,6 +227,7 @@ def _found(desk: Desk, sent: SearchMemories) -> Matches:
         include_forgotten=sent.include.forgotten_memories,
         rerank=sent.rerank,
         rewrite=sent.rewrite_query,
+        decompose=False,
     )
     try:
         found = desk.link.call(asked)

@@ -1,5 +1,7 @@
 """Answers to `explain`: what became of an item in a search, and why."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, NamedTuple, get_args
 
@@ -10,9 +12,11 @@ from rewound.memory import requests as q
 from rewound.memory.answer_items import refs_of
 from rewound.memory.answering import Asking, answers
 from rewound.memory.explained_replies import Explanation, Fate, Ranking, Reason, Traced
+from rewound.memory.explaining_stages import Final, final
 from rewound.memory.find import sought
 from rewound.memory.missing import Kept, Missing
 from rewound.memory.moments import When, resolve
+from rewound.memory.plurals import so_many
 from rewound.memory.question_times import in_words
 from rewound.memory.scoping import Within
 from rewound.memory.showing import WHAT
@@ -22,6 +26,7 @@ from rewound.projections import explaining as x
 from rewound.projections.reader import ContainerView
 from rewound.projections.search import Ran, run
 from rewound.projections.selection import Criteria
+from rewound.projections.vectors import Query
 
 PARTS_MAX = 50
 """Passages of a document, or facts of a message, that are told, those first that came furthest."""
@@ -67,15 +72,18 @@ def explain(asked: q.Explain, asking: Asking) -> Traced:
     kept = missing.gone(ref)
     if kept is not None:
         return msgspec.structs.replace(plain, fate=_fate(ref, kept))
-    tracing = _Tracing(view, question, when, narrow.criteria, missing, asking)
-    own = tracing.trace(ref)
-    parts = sorted(map(tracing.trace, _parts_of(view, ref, when, asked)), key=_furthest)
-    told, notes = own, plain.notes
-    if ref.kind is Kind.DOCUMENT:
-        parts = sorted([*parts, own], key=_furthest)
-        told = parts[0]
+    end = final(view, question, narrow.criteria, asking)
+    tracings = _tracings(view, question, when, narrow.criteria, missing, asking, end)
+    others = _parts_of(view, ref, when, asked)
+    traced = [_traced(tracing, ref, others) for tracing in tracings]
+    at = min(range(len(traced)), key=lambda place: _furthest(traced[place].told))
+    if end is not None:
+        at = end.origin.get(ref, at)
+    tracing, (told, parts) = tracings[at], traced[at]
+    notes = plain.notes
     if len(parts) > PARTS_MAX:
-        notes = (*notes, f"{len(parts) - PARTS_MAX} more parts came less far and are not told")
+        rest = so_many(len(parts) - PARTS_MAX, "more part came", "more parts came")
+        notes = (*notes, f"{rest} less far and not told here")
     fate, part = told.fate, None
     if told.ref != ref:
         part = str(told.ref)
@@ -88,8 +96,44 @@ def explain(asked: q.Explain, asking: Asking) -> Traced:
         parts=tuple(each.fate for each in parts[:PARTS_MAX]),
         explanation=tracing.explanation(told),
         ranking=tracing.ranking(),
+        of_query=tracing.query if len(tracings) > 1 else None,
+        searched=() if end is None else end.found.searched,
         notes=notes,
     )
+
+
+class _Traced(NamedTuple):
+    """What became of an item, or of the part of it that came furthest; and of all its parts."""
+
+    told: _Part
+    parts: list[_Part]
+
+
+def _traced(tracing: _Tracing, ref: Ref, others: Sequence[Ref]) -> _Traced:
+    own = tracing.trace(ref)
+    parts = sorted(map(tracing.trace, others), key=_furthest)
+    if ref.kind is not Kind.DOCUMENT:
+        return _Traced(own, parts)
+    parts = sorted([*parts, own], key=_furthest)
+    return _Traced(parts[0], parts)
+
+
+def _tracings(
+    view: ContainerView,
+    question: q.Search,
+    when: When,
+    criteria: Criteria,
+    missing: Missing,
+    asking: Asking,
+    end: Final | None,
+) -> list[_Tracing]:
+    """The searches for the question and for each of its parts."""
+    whole = question.query if asking.words is None else asking.words
+    queries = [(part, asking.meanings.get(part)) for part in asking.parts]
+    return [
+        _Tracing(view, question, when, criteria, missing, query, meaning, end)
+        for query, meaning in ((whole, asking.meaning), *queries)
+    ]
 
 
 def _question(asked: q.Explain) -> q.Search:
@@ -136,7 +180,8 @@ def _fate(ref: Ref, kept: Kept, place: int | None = None) -> Fate:
 
 
 class _Tracing:
-    """One search, run once, in which items are looked for."""
+    """One search, run once, in which items are looked for; `end` is what came of it after all
+    stages, where there were any."""
 
     def __init__(
         self,
@@ -145,16 +190,20 @@ class _Tracing:
         when: When,
         criteria: Criteria,
         missing: Missing,
-        asking: Asking,
+        query: str,
+        meaning: Query | None,
+        end: Final | None,
     ) -> None:
+        self.query = query
         self._view = view
         self._question = question
         self._at = when.at
         self._criteria = criteria
         self._missing = missing
-        self._asking = asking
+        self._meaning = meaning
+        self._end = end
         self._within = Within(view, question.scope, when.at)
-        self._ran = run(view, question.query, criteria, question.limit, asking.meaning)
+        self._ran = run(view, query, criteria, question.limit, meaning)
         self._explaining: x.Explaining | None = None
         if isinstance(self._ran, Ran):
             self._explaining = x.Explaining(self._ran, question.limit)
@@ -173,6 +222,8 @@ class _Tracing:
             return _Part(ref, _fate(ref, kept))
         near = self._explaining.near(row.ordinal)
         fate = self._followed(self._explaining, ref, row.ordinal)
+        if self._end is not None:
+            fate = self._end.settled(ref, fate)
         return _Part(ref, fate, row.ordinal, near.rank if near else 0)
 
     def _followed(self, explaining: x.Explaining, ref: Ref, ordinal: int) -> Fate:
@@ -215,7 +266,7 @@ class _Tracing:
             return Kept("no_word", f"{lacks}{why}")
         if self._view.columns().vector[ordinal] == 0:
             return Kept("waiting", f"{lacks}, and it has no vector yet to be found by meaning")
-        if self._asking.meaning is None:
+        if self._meaning is None:
             return Kept("no_word", f"{lacks}, and words alone were asked")
         return Kept("not_near", f"{lacks}, and many others are nearer in meaning")
 
@@ -225,7 +276,7 @@ class _Tracing:
         """The stages of what was looked for, as far as it came."""
         if self._explaining is None or part.ordinal is None:
             return None
-        place = part.fate.place
+        place = self._explaining.outcome(part.ordinal).place
         if part.fate.found and place is not None:
             group: Sequence[int] = self._explaining.hit(place)
             return of_hit(self._explaining, self._within, group, place)
@@ -234,5 +285,5 @@ class _Tracing:
     def ranking(self) -> Ranking | None:
         if self._explaining is None:
             return None
-        account = self._explaining.account(self._view, self._question.query, self._criteria)
+        account = self._explaining.account(self._view, self.query, self._criteria)
         return of_search(account)

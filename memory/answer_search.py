@@ -8,17 +8,19 @@ from rewound.eventlog.ids import Kind, Ref
 from rewound.memory import requests as q
 from rewound.memory.answering import Asking, answers
 from rewound.memory.excerpting import excerpt
-from rewound.memory.find import find, sought
+from rewound.memory.find import sought
+from rewound.memory.merging import explained, gathered, reordered
 from rewound.memory.moments import When, resolve
 from rewound.memory.neighbours import asked_before
+from rewound.memory.plurals import so_many
 from rewound.memory.question_times import in_words
 from rewound.memory.replies import Found, Hit, Line, Packed
 from rewound.memory.scoping import Within
 from rewound.memory.showing import WHAT, Shower
-from rewound.memory.showing_explanations import of_hits, of_search
+from rewound.memory.showing_explanations import of_search
 from rewound.projections.asked import asked
 from rewound.projections.explaining import Explaining
-from rewound.projections.search import Hits, Match, Ran, hits_of, run
+from rewound.projections.search import Hits, Match, Ran
 from rewound.projections.tokens import query_terms
 
 _BYTES_PER_TOKEN = 4
@@ -55,16 +57,16 @@ def search(question: q.Search, asking: Asking) -> Found:
         superseded=question.include_superseded,
         forgotten=question.include_forgotten,
     )
-    query = question.query if asking.words is None else asking.words
-    ran = run(view, query, narrow.criteria, question.limit, asking.meaning)
-    hits, left_out = _likely(hits_of(ran), question.threshold)
+    found = gathered(view, question.query, narrow.criteria, question.limit, asking)
+    query, ran = found.queries[0], found.runs[0]
+    hits, left_out = _likely(found.hits, question.threshold)
     shower = Shower(view, when, forgotten=question.include_forgotten)
-    shown = tuple(_hit(shower, match) for match in hits.matches)
+    shown = tuple(found.parted(match, _hit(shower, match)) for match in hits.matches)
     ranking = None
     if question.explain and isinstance(ran, Ran):
-        explaining = Explaining(ran, question.limit)
-        shown = of_hits(explaining, shown, Within(view, question.scope, when.at))
-        ranking = of_search(explaining.account(view, query, narrow.criteria))
+        shown = explained(found, shown, question.limit, Within(view, question.scope, when.at))
+        account = Explaining(ran, question.limit).account(view, query, narrow.criteria)
+        ranking = of_search(account)
     return Found(
         container=asking.name,
         query=question.query,
@@ -73,6 +75,7 @@ def search(question: q.Search, asking: Asking) -> Found:
         filters=msgspec.to_builtins(question.filters),
         unembedded=hits.unembedded,
         ranking=ranking,
+        searched=found.searched,
         notes=_notes(query, hits, left_out, asking, when),
     )
 
@@ -132,17 +135,10 @@ def context(question: q.Context, asking: Asking) -> Packed:
     view = asking.views.container(asking.home())
     when = in_words(view, question, resolve(view, question, asking.now_us))
     forgotten = question.include_forgotten
-    hits, zoned = find(
-        view,
-        question.query,
-        question.filters,
-        when,
-        _CONTEXT_HITS,
-        scope=question.scope,
-        forgotten=forgotten,
-        meaning=asking.meaning,
-    )
-    hits, left_out = _likely(hits, question.threshold)
+    narrow = sought(view, question.filters, when, scope=question.scope, forgotten=forgotten)
+    gathering = gathered(view, question.query, narrow.criteria, _CONTEXT_HITS, asking)
+    hits, left_out = _likely(gathering.hits, question.threshold)
+    hits = reordered(hits, asking.scores)
     several = asked(question.query).several
     found = _relevant(hits.matches, _LIKELY_OF_SEVERAL if several else _LIKELY_SHARE)
     sizes = _OF_SEVERAL if several else _LINE_BYTES
@@ -160,7 +156,8 @@ def context(question: q.Context, asking: Asking) -> Packed:
     lines = [line for _, line in facts_first]
     notes = _notes(question.query, hits, left_out, asking, when)
     if len(lines) < len(found):
-        notes = (*notes, f"{len(found) - len(lines)} more hits did not fit into the budget")
+        rest = so_many(len(found) - len(lines), "more hit", "more hits")
+        notes = (*notes, f"{rest} did not fit into the budget")
     return Packed(
         container=asking.name,
         query=question.query,
@@ -169,7 +166,8 @@ def context(question: q.Context, asking: Asking) -> Packed:
         budget=question.budget,
         lines=tuple(lines),
         unembedded=hits.unembedded,
-        moment=when.told(zoned=zoned),
+        searched=gathering.searched,
+        moment=when.told(zoned=narrow.zoned),
         notes=notes,
     )
 

@@ -62,6 +62,10 @@ class Asking:
     """The vectors of a question's queries by their text, where it may have several."""
     words: str | None = None
     """What a search looks for in place of its query: that and further words for it."""
+    parts: tuple[str, ...] = ()
+    """What it looks for besides: the parts of a question that was taken apart."""
+    scores: Mapping[str, float] = field(default_factory=dict[str, float])
+    """What a reranker made of the scores of the first hits, by their ids."""
     rhythm: Rhythm = AT_ONCE
     """When messages are read for facts."""
 

@@ -145,6 +145,7 @@ _READ: Checks = {
     "include_forgotten": f.flag,
     "at_least": _COUNT,
 }
+_STAGES: Checks = dict.fromkeys(("rerank", "rewrite", "decompose"), f.optional(f.flag))
 
 ITEMS: dict[type[msgspec.Struct], Checks] = {
     q.NewFact: {
@@ -217,11 +218,11 @@ REQUESTS: dict[type[q.Request], Checks] = {
         "include_superseded": f.flag,
         "read_times": f.flag,
         "explain": f.flag,
-        "rerank": f.optional(f.flag),
-        "rewrite": f.optional(f.flag),
+        **_STAGES,
     },
     q.Explain: {
         **_READ,
+        **_STAGES,
         "query": _QUERY,
         "id": _ID,
         "limit": _LIMIT,
@@ -232,6 +233,7 @@ REQUESTS: dict[type[q.Request], Checks] = {
     },
     q.Context: {
         **_READ,
+        **_STAGES,
         "query": _QUERY,
         "read_times": f.flag,
         "threshold": f.share,

@@ -27,6 +27,7 @@ from rewound.eventlog.log import Draft, Log, Recorded
 from rewound.memory import answering, deciding, reads
 from rewound.memory import requests as q
 from rewound.memory.applying import Applied
+from rewound.memory.decomposing import Decomposes
 from rewound.memory.inbox import Closed
 from rewound.memory.inputs import merged, sift
 from rewound.memory.meaning import NOT_ASKED, Meaning
@@ -122,6 +123,8 @@ class Engine:
         """What orders the hits of a search anew, where something does."""
         self.rewrites = Rewrites()
         """What puts the query of a search into further words, where something does."""
+        self.decomposes = Decomposes()
+        """What takes its questions apart, where something does."""
         self.nodes: Dispatcher | None = None
         """What makes the calls at model servers."""
         self.judge: str | None = None
@@ -383,6 +386,7 @@ class Engine:
                 self._idle.wait_for(lambda: self._closed)
                 return
             self._closing = True
+        self.decomposes.close()
         self.rewrites.close()
         self.reranks.close()
         try:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from rewound.memory.reply_parts import Moment, Part, Reply
+from rewound.memory.reranked_replies import Decomposing, Reranked, Reranking, Rewriting, Searched
 
 
 class Feature(Part, frozen=True, kw_only=True):
@@ -113,6 +114,7 @@ Reason = Literal[
     "not_near",
     "below_candidates",
     "beyond_limit",
+    "reranked",
     "unlikely",
     "collapsed",
 ]
@@ -138,7 +140,11 @@ class Traced(Reply, frozen=True, kw_only=True):
     """What became of an item in a search. A document is found by its passages, and by its title
     where documents are asked for: its fate is that of the part which came furthest, `part`. `parts`
     are the passages and the title of a document, or the facts of a message. The `explanation` is of
-    the item or that part, as far as it came."""
+    the item or that part, as far as it came.
+
+    What the stages of the search took is told as in `Found`. Of a question that was taken apart,
+    `of_query` is the one among `searched` by which it came furthest: the explanation and the
+    ranking are of that. `reranked` tells where a reranker moved it from."""
 
     container: str
     query: str
@@ -150,4 +156,10 @@ class Traced(Reply, frozen=True, kw_only=True):
     explanation: Explanation | None = None
     ranking: Ranking | None = None
     filters: dict[str, Any] = msgspec.field(default_factory=dict)
+    of_query: str | None = None
+    reranked: Reranked | None = None
+    reranking: Reranking | None = None
+    rewriting: Rewriting | None = None
+    decomposing: Decomposing | None = None
+    searched: tuple[Searched, ...] = ()
     notes: tuple[str, ...] = ()

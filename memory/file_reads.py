@@ -18,6 +18,7 @@ from rewound.eventlog.ids import UuidV7Source
 from rewound.eventlog.lmdb_log import LmdbLog
 from rewound.memory import requests as q
 from rewound.memory.answering import Sizes
+from rewound.memory.decomposing import Decomposes
 from rewound.memory.meaning import Meaning
 from rewound.memory.models import Models
 from rewound.memory.place import Layout
@@ -52,12 +53,14 @@ class FileReads:
         meaning: Meaning,
         reranks: Reranks,
         rewrites: Rewrites,
+        decomposes: Decomposes | None = None,
     ) -> None:
         """Raises NotFound where there is no store, StoreBusy."""
         self.meaning = meaning
         self.reranks = reranks
         self.rewrites = rewrites
         self.rhythm = models.rhythm()
+        self.decomposes = decomposes or Decomposes()
         self.readonly_reason: str | None = None  # only `Stats` tells it
         self._clock = clock
         with ExitStack() as opened:

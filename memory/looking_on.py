@@ -20,6 +20,7 @@ from rewound.llm.dispatching import Dispatcher
 from rewound.llm.slot_files import SlotFiles
 from rewound.memory import requests as q
 from rewound.memory import wire
+from rewound.memory.decomposing import Decomposes
 from rewound.memory.file_reads import ASKED_OF_THE_OWNER, FileReads
 from rewound.memory.inputs import sift
 from rewound.memory.link import WAIT_S, Link
@@ -65,6 +66,8 @@ class LookingOn:
         nodes.on_return(self._reranks.nodes_are_back)
         self._rewrites = Rewrites.of(models, nodes)
         nodes.on_return(self._rewrites.nodes_are_back)
+        self._decomposes = Decomposes.of(models, nodes)
+        nodes.on_return(self._decomposes.nodes_are_back)
         self._guard = threading.Lock()
         self._files: _Files | None = None
         self._again_at = 0.0
@@ -96,6 +99,7 @@ class LookingOn:
         with self._guard:
             self._closed = True
             files = self._files
+        self._decomposes.close()
         self._rewrites.close()
         self._reranks.close()
         self._meaning.close()
@@ -135,6 +139,7 @@ class LookingOn:
             reads = FileReads(
                 self._link.layout, clock=self._clock, models=self._models,
                 meaning=self._meaning, reranks=self._reranks, rewrites=self._rewrites,
+                decomposes=self._decomposes,
             )  # fmt: skip
         except Exception as error:  # whatever it is, the owner can be asked
             _log.warning("the files cannot be read here for now: %s", error)

@@ -219,6 +219,15 @@ class Meaning:
         made = {text: query for text in texts if (query := model.of(text, timeout_s)) is not None}
         return Meant(True, made.get(texts[0]), made, model.model)
 
+    def besides(self, meant: Meant, queries: Sequence[str], timeout_s: float) -> Meant:
+        """The same with the vectors of further queries, where that of the first was asked for."""
+        if not meant.was_asked or meant.query is None or not queries:
+            return meant
+        until = time.monotonic() + timeout_s
+        made = {text: self.of(text, max(0.0, until - time.monotonic())) for text in queries}
+        known = {text: query for text, query in made.items() if query is not None}
+        return meant._replace(queries={**meant.queries, **known})
+
     def likeness(
         self, request: q.Request, views: ViewReader, container: ContainerId | None, meant: Meant
     ) -> Likeness:

@@ -20,6 +20,7 @@ from rewound.memory.rhythm import AT_ONCE, Rhythm
 if TYPE_CHECKING:
     from rewound.llm.attribute_table import Row
     from rewound.llm.chat_model import ChatModel, Spent
+    from rewound.llm.decomposing import Decomposer
     from rewound.llm.dispatching import Dispatcher
     from rewound.llm.embedding import Embedder
     from rewound.llm.embedding_server import EmbeddingServer
@@ -40,6 +41,8 @@ RerankerName = Literal["words", "embedder", "server", "model", "none"]
 RerankWhen = Literal["asked", "always"]
 RewriterName = Literal["model", "none"]
 RewriteWhen = Literal["asked", "always"]
+DecomposerName = Literal["rules", "model", "none"]
+DecomposeWhen = Literal["asked", "always"]
 RerankScale = Literal["auto", "share", "logit"]
 ChatApi = Literal["openai", "anthropic"]
 RERANK_DEPTH_MAX = 100
@@ -74,7 +77,8 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
 
     The first `rerank_depth` hits of a search that wants it are ordered anew by the reranker, whose
     score counts `rerank_weight` against 1 less that of the ranking's own. The query of a search
-    that wants it is put into further words by the rewriter, and both are sought.
+    that wants it is put into further words by the rewriter, and both are sought; it is taken apart
+    by the decomposer, and its parts are sought besides.
     """
 
     embedder: EmbedderName = "minilm"
@@ -102,6 +106,8 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
     rerank_scale: RerankScale = "auto"
     rewriter: RewriterName = "none"
     rewrite: RewriteWhen = "asked"
+    decomposer: DecomposerName = "none"
+    decompose: DecomposeWhen = "asked"
     nodes: tuple[Node, ...] = ()
     hedge_ms: int = 0
     quiet: float = 120.0
@@ -173,6 +179,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
             ("judge", "model", "background", ("chat", "decide")),
             ("reranker", "model", "interactive", ("chat",)),
             ("rewriter", "model", "interactive", ("chat",)),
+            ("decomposer", "model", "interactive", ("chat",)),
             ("reranker", "server", "interactive", ("rerank",)),
             ("embedder", "server", "interactive", ("embed",)),
             ("embedder", "server", "background", ("embed",)),
@@ -383,6 +390,18 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
 
         return ModelRewriter(lambda spent: self._chat("interactive", "chat", nodes, spent))
 
+    def make_decomposer(self, nodes: Dispatcher | None = None) -> Decomposer | None:
+        """A new one; None where questions are asked as a whole."""
+        if self.decomposer == "rules":
+            from rewound.llm.rules_decomposer import RulesDecomposer
+
+            return RulesDecomposer()
+        if self.decomposer == "model":
+            from rewound.llm.model_decomposer import ModelDecomposer
+
+            return ModelDecomposer(lambda spent: self._chat("interactive", "chat", nodes, spent))
+        return None
+
     def make_embedder(self, nodes: Dispatcher | None = None) -> Embedder | None:
         """A new one; None where there is to be none. Its model is loaded by its first use."""
         if self.embedder == "minilm":
@@ -460,6 +479,8 @@ _CHOICES = {
     "rerank_scale": RerankScale,
     "rewriter": RewriterName,
     "rewrite": RewriteWhen,
+    "decomposer": DecomposerName,
+    "decompose": DecomposeWhen,
     "chat_api": ChatApi,
 }
 _NUMBERS: dict[str, type[int] | type[float]] = {

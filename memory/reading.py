@@ -94,6 +94,7 @@ class Reading:
         explain: bool = False,
         rerank: bool | None = None,
         rewrite: bool | None = None,
+        decompose: bool | None = None,
         **which: Unpack[Which],
     ) -> r.Found:
         """The hits that fit a question best, with their sources: facts, passages, messages.
@@ -107,7 +108,8 @@ class Reading:
         With `explain` each hit says why it stands where it does (`hit.explanation`). With `rerank`
         the first ones are ordered anew by the reranker that is set (`hit.reranked`). With
         `rewrite` further words for the query are sought as well, by the rewriter that is set
-        (`found.rewriting`).
+        (`found.rewriting`). With `decompose` it is taken apart by the decomposer that is set, and
+        its parts are sought besides (`found.searched`).
         """
         more = {
             "query": query,
@@ -117,6 +119,7 @@ class Reading:
             "explain": explain,
             "rerank": rerank,
             "rewrite": rewrite,
+            "decompose": decompose,
         }
         return self._asked(q.Search, r.Found, more, which)
 
@@ -128,6 +131,9 @@ class Reading:
         limit: int = 10,
         threshold: float = 0.0,
         include_superseded: bool = False,
+        rerank: bool | None = None,
+        rewrite: bool | None = None,
+        decompose: bool | None = None,
         **which: Unpack[Which],
     ) -> r.Traced:
         """What became of an item in a search: its place and why, or why it did not come back.
@@ -143,17 +149,37 @@ class Reading:
             "limit": limit,
             "threshold": threshold,
             "include_superseded": include_superseded,
+            "rerank": rerank,
+            "rewrite": rewrite,
+            "decompose": decompose,
         }
         return self._asked(q.Explain, r.Traced, more, which)
 
     def context(
-        self, query: str, *, budget: int = 1200, threshold: float = 0.0, **which: Unpack[Which]
+        self,
+        query: str,
+        *,
+        budget: int = 1200,
+        threshold: float = 0.0,
+        rerank: bool | None = None,
+        rewrite: bool | None = None,
+        decompose: bool | None = None,
+        **which: Unpack[Which],
     ) -> r.Packed:
         """What to put before a model: a few dated lines, cited by id, within a budget of tokens.
 
-        prompt = memory.context("planning the trip", budget=800).text
+            prompt = memory.context("planning the trip", budget=800).text
+
+        `rerank`, `rewrite` and `decompose` are those of a search.
         """
-        more = {"query": query, "budget": budget, "threshold": threshold}
+        more = {
+            "query": query,
+            "budget": budget,
+            "threshold": threshold,
+            "rerank": rerank,
+            "rewrite": rewrite,
+            "decompose": decompose,
+        }
         return self._asked(q.Context, r.Packed, more, which)
 
     def profile(

@@ -1,6 +1,6 @@
-"""A read from beginning to end: further words for the query where that is wanted, a snapshot that
-holds what it must, the query's vector, the answer of `answering.py`, and its hits ordered anew
-where that is wanted.
+"""A read from beginning to end: what stages before make of the question (`staging.py`), a snapshot
+that holds what it must, the query's vector, the answer of `answering.py`, and what stages after
+make of it.
 
 The same for the process that owns a store and for one that reads its files.
 """
@@ -18,10 +18,12 @@ from rewound.memory import requests as q
 from rewound.memory.answering import NO_SIZES, Asking, Sizes, load
 from rewound.memory.deciding import container_named
 from rewound.memory.meaning import Meaning
-from rewound.memory.replies import Found, Reply
+from rewound.memory.replies import Reply
 from rewound.memory.rhythm import Rhythm
+from rewound.memory.staging import AS_ASKED, Further, staged
 
 if TYPE_CHECKING:
+    from rewound.memory.decomposing import Decomposes
     from rewound.memory.reranking import Reranks
     from rewound.memory.rewriting import Rewrites
     from rewound.projections.views import ViewReader
@@ -38,6 +40,9 @@ class Store(Protocol):
 
     @property
     def rewrites(self) -> Rewrites: ...
+
+    @property
+    def decomposes(self) -> Decomposes: ...
 
     @property
     def readonly_reason(self) -> str | None: ...
@@ -59,28 +64,27 @@ class Store(Protocol):
 
 
 def answered(store: Store, request: q.Read, timeout_s: float) -> Reply:
-    """The reply to a question, put into further words before and its hits ordered anew after,
-    where that is wanted. Raises RewoundError; StoreBusy when the views are behind what is
-    acknowledged, or behind `at_least`, for longer than `timeout_s`."""
+    """The reply to a question, with the stages before and after it that are wanted. Raises
+    RewoundError; StoreBusy when the views are behind what is acknowledged, or behind `at_least`,
+    for longer than `timeout_s`."""
     until = time.monotonic() + timeout_s
-    # Before the snapshot is opened, and after it is closed: a model may take seconds.
-    sought = store.rewrites.sought(request, timeout_s)
-    reply = _read(store, store.reranks.widened(request), until, sought.words)
-    if isinstance(request, q.Search) and isinstance(reply, Found):
-        left_s = max(0.0, until - time.monotonic())
-        return store.reranks.reordered(request, sought.told_in(reply), left_s)
-    return reply
+    if isinstance(request, q.Asks):
+        return staged(
+            store, request, until, lambda asked, further: _read(store, asked, until, further)
+        )
+    return _read(store, request, until, AS_ASKED)
 
 
-def _read(store: Store, request: q.Read, until: float, words: str | None) -> Reply:
-    """`words` are sought in place of a search's query."""
+def _read(store: Store, request: q.Read, until: float, further: Further) -> Reply:
+    """The answer from a snapshot, by what stages made of the question."""
     answerer = load().get(type(request))
     if answerer is None:
         raise RewoundError(f"{type(request).__name__} is not answered by anything yet")
     said = request
-    if words is not None and isinstance(request, q.Search):
-        said = msgspec.structs.replace(request, query=words)
+    if further.words is not None and isinstance(request, q.Asks):
+        said = msgspec.structs.replace(request, query=further.words)
     meant = store.meaning.ahead(said, max(0.0, until - time.monotonic()))
+    meant = store.meaning.besides(meant, further.parts, until - time.monotonic())
     while True:
         with store.reading(max(0.0, until - time.monotonic())) as views:
             log, name = views.log, request.container
@@ -95,13 +99,14 @@ def _read(store: Store, request: q.Read, until: float, words: str | None) -> Rep
                 asking = Asking(
                     log, views, now_us, name, container, store.readonly_reason, sizes,
                     meant.query, store.meaning.why_not(said, views, container, meant),
-                    meant.queries, words, store.rhythm,
+                    meant.queries, further.words, further.parts, further.scores, store.rhythm,
                 )  # fmt: skip
                 return answerer(request, asking)
         # The snapshot is closed while we wait: a held one keeps freed pages from reuse, and keeps
         # an erasing from its end.
         if asks:
             meant = store.meaning.asked(said, until - time.monotonic())
+            meant = store.meaning.besides(meant, further.parts, until - time.monotonic())
         else:
             what = f"the container is at position {position}, not yet at {request.at_least}"
             store.wait_past(sequence, until, what)

@@ -180,7 +180,13 @@ def _questions(name: str, view: ContainerView, as_of: str) -> Iterator[q.Read]:
         yield q.List(container=name, as_of=as_of, what=what, limit=_PAGE)
     for words in _words(view):
         yield q.Search(
-            container=name, as_of=as_of, query=words, limit=10, rerank=False, rewrite=False
+            container=name,
+            as_of=as_of,
+            query=words,
+            limit=10,
+            rerank=False,
+            rewrite=False,
+            decompose=False,
         )
         yield q.Context(container=name, as_of=as_of, query=words)
 

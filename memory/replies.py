@@ -43,9 +43,11 @@ from rewound.memory.reply_parts import Reply as Reply
 from rewound.memory.reply_parts import Source as Source
 from rewound.memory.reply_parts import Standing as Standing
 from rewound.memory.reply_parts import View as View
+from rewound.memory.reranked_replies import Decomposing as Decomposing
 from rewound.memory.reranked_replies import Reranked as Reranked
 from rewound.memory.reranked_replies import Reranking as Reranking
 from rewound.memory.reranked_replies import Rewriting as Rewriting
+from rewound.memory.reranked_replies import Searched as Searched
 
 # --- writing
 
@@ -144,6 +146,8 @@ class Hit(Part, frozen=True, kw_only=True, omit_defaults=True):
     """`signals` tell what made it near (`words`, `meaning`, both again for the message before it)
     and what lifted it (`recency`, `importance`). `also` holds ids of near-duplicates that this hit
     stands for. `explanation` is there when it was asked for, `reranked` when a reranker placed it.
+    `part` is the part of a question, from 1, that it answers best, of one that was taken apart;
+    left out for the question itself.
     """
 
     id: str
@@ -162,6 +166,7 @@ class Hit(Part, frozen=True, kw_only=True, omit_defaults=True):
     answers: Asked | None = None
     explanation: Explanation | None = None
     reranked: Reranked | None = None
+    part: int | None = None
 
 
 class Found(Reply, frozen=True, kw_only=True):
@@ -178,6 +183,10 @@ class Found(Reply, frozen=True, kw_only=True):
     """What ordered the first hits anew, and what it took."""
     rewriting: Rewriting | None = None
     """In which words it was searched, when a model added some, and what it took."""
+    decomposing: Decomposing | None = None
+    """What took the question apart, and what it took."""
+    searched: tuple[Searched, ...] = ()
+    """The queries that were searched for, the question first, when it was taken apart."""
     notes: tuple[str, ...] = ()
 
 
@@ -188,7 +197,8 @@ class Line(Part, frozen=True, kw_only=True):
 
 
 class Packed(Reply, frozen=True, kw_only=True):
-    """`text` is ready to be put before a model: one line a hit, dated and cited by id."""
+    """`text` is ready to be put before a model: one line a hit, dated and cited by id. What its
+    stages took is told as in `Found`."""
 
     container: str
     query: str
@@ -198,6 +208,10 @@ class Packed(Reply, frozen=True, kw_only=True):
     lines: tuple[Line, ...]
     moment: Moment
     unembedded: int = 0
+    reranking: Reranking | None = None
+    rewriting: Rewriting | None = None
+    decomposing: Decomposing | None = None
+    searched: tuple[Searched, ...] = ()
     notes: tuple[str, ...] = ()
 
 

@@ -286,7 +286,8 @@ class Search(Read, frozen=True, kw_only=True, tag=True):
     facts to those that held then, ended ones too. Hits less likely to answer than `threshold` (0
     to 1) are left out. `rerank` has the first hits ordered anew by the reranker that is set,
     `rewrite` has the query put into further words by the rewriter that is set, and both are sought;
-    left out, that is as the setting of this name says."""
+    `decompose` has it taken apart by the decomposer that is set, and the parts are sought besides.
+    Left out, each is as the setting of its name says."""
 
     query: str
     limit: int = 10
@@ -298,6 +299,7 @@ class Search(Read, frozen=True, kw_only=True, tag=True):
     """Say of each hit why it stands where it does."""
     rerank: bool | None = None
     rewrite: bool | None = None
+    decompose: bool | None = None
 
 
 class Explain(Read, frozen=True, kw_only=True, tag=True):
@@ -311,18 +313,26 @@ class Explain(Read, frozen=True, kw_only=True, tag=True):
     include_superseded: bool = False
     read_times: bool = True
     threshold: float = 0.0
+    rerank: bool | None = None
+    rewrite: bool | None = None
+    decompose: bool | None = None
 
 
 class Context(Read, frozen=True, kw_only=True, tag=True):
-    """`budget` in tokens (about four characters each); `read_times` and `threshold` as in a
-    search."""
+    """`budget` in tokens; the other fields are as in a search."""
 
     query: str
     budget: int = 1200
     threshold: float = 0.0
     filters: Filters = Filters()
     read_times: bool = True
+    rerank: bool | None = None
+    rewrite: bool | None = None
+    decompose: bool | None = None
 
+
+Asks = Search | Context | Explain
+"""Questions that are put into further words, taken apart and reranked, where that is wanted."""
 
 BucketName = Literal["preferences", "people", "work", "procedures", "plans"]
 """Buckets that every profile can have without saying what goes into them."""

@@ -1,5 +1,5 @@
-"""Parts of a search's reply about its stages that a model does. `replies.py` has them too, with all
-others.
+"""Parts of a reply about the stages of a search that a model does. `replies.py` has them too, with
+all others.
 """
 
 from rewound.memory.reply_parts import Part
@@ -35,3 +35,23 @@ class Rewriting(Part, frozen=True, kw_only=True):
     ms: float
     calls: int
     tokens: int
+
+
+class Decomposing(Part, frozen=True, kw_only=True):
+    """What took the question apart, its `parts` (none: it is one question), and what that took:
+    milliseconds, `calls` of a model, and the `tokens` that it counts. `{1}` in a part stands for
+    the answer of the first."""
+
+    decomposer: str
+    parts: tuple[str, ...]
+    ms: float
+    calls: int
+    tokens: int
+
+
+class Searched(Part, frozen=True, kw_only=True):
+    """One of several queries that were searched for: the question itself, or a part of it with the
+    answers that it needs; and the ids that it found, best first, at most ten."""
+
+    query: str
+    hits: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""A search's first hits, ordered anew by a reranker, once the ranking has found them.
+"""The first hits of a search, ordered anew by a reranker, once the ranking has found them.
 
 It works on the reply, after the snapshot that it was made from is closed, for a model may take
 seconds. What the reranker says is mixed with how likely the ranking holds each hit to answer:
@@ -81,15 +81,20 @@ class Reranks:
         """Ask the reranker again at once, rather than when its pause is over."""
         self._again_at = 0.0
 
-    def widened(self, request: q.Read) -> q.Read:
+    @property
+    def depth(self) -> int:
+        """How many of the first hits take part."""
+        return self._depth
+
+    def widened(self, request: q.Search) -> q.Search:
         """The request with as many hits as are to be ordered anew."""
-        if not isinstance(request, q.Search) or self._why_not(request) is not None:
+        if self.why_not(request) is not None:
             return request
         return msgspec.structs.replace(request, limit=max(request.limit, self._depth))
 
     def reordered(self, request: q.Search, found: Found, timeout_s: float = TIMEOUT_S) -> Found:
         """The reply in its new order, as many hits as the request wants."""
-        why_not = self._why_not(request)
+        why_not = self.why_not(request)
         if why_not is not None:
             notes = (*found.notes, why_not) if why_not else found.notes
             return msgspec.structs.replace(found, notes=notes)
@@ -121,7 +126,7 @@ class Reranks:
         hits = (*first, *rest)[: request.limit]
         return msgspec.structs.replace(found, hits=hits, reranking=told, notes=notes)
 
-    def _why_not(self, request: q.Search) -> str | None:
+    def why_not(self, request: q.Asks) -> str | None:
         """Why the hits keep their order; empty when nobody wants another one, None when they are
         to get one."""
         wanted = self._always if request.rerank is None else request.rerank

@@ -1,4 +1,4 @@
-"""A search's question put into other words by a model, before anything is looked for.
+"""A question put into other words by a model, before anything is looked for.
 
 It is searched for the question and those words together: the question as it was asked, and after it
 the new words that it does not hold. So all that the question's own words find is still found, and
@@ -15,12 +15,9 @@ import re
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
 from rewound.eventlog.enums import Why
 from rewound.llm.rewriting import TIMEOUT_S, RewriteFailed, Rewritten
 from rewound.memory import requests as q
-from rewound.memory.replies import Found
 from rewound.memory.reranked_replies import Rewriting
 
 if TYPE_CHECKING:
@@ -52,20 +49,14 @@ class Sought(NamedTuple):
     told: Rewriting | None = None
     notes: tuple[str, ...] = ()
 
-    def told_in(self, found: Found) -> Found:
-        if self.told is None and not self.notes:
-            return found
-        notes = (*self.notes, *found.notes)
-        return msgspec.structs.replace(found, rewriting=self.told, notes=notes)
-
 
 _AS_ASKED = Sought()
 
 
 class Rewrites:
-    """The rewriting stage of one store's searches. Safe for any number of threads.
+    """The rewriting stage of one store's questions. Safe for any number of threads.
 
-    `always`: for each search that does not refuse it.
+    `always`: for each that does not refuse it.
     """
 
     def __init__(self, rewriter: Rewriter | None = None, *, always: bool = False) -> None:
@@ -90,7 +81,7 @@ class Rewrites:
 
     def sought(self, request: q.Read, timeout_s: float) -> Sought:
         """What to search by. It takes at most half of `timeout_s`, which is that of the search."""
-        if not isinstance(request, q.Search):
+        if not isinstance(request, q.Asks):
             return _AS_ASKED
         wanted = self._always if request.rewrite is None else request.rewrite
         if not wanted or not _WORD.search(request.query):

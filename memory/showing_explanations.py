@@ -5,8 +5,6 @@ Ids from outside of the read's scope are left out.
 
 from collections.abc import Sequence
 
-import msgspec
-
 from rewound.eventlog.ids import Ref
 from rewound.memory.explained_replies import (
     Explanation,
@@ -15,18 +13,8 @@ from rewound.memory.explained_replies import (
     Ranking,
     Understood,
 )
-from rewound.memory.replies import Hit
 from rewound.memory.scoping import Within
 from rewound.projections.explaining import Account, Explaining, Near
-
-
-def of_hits(explaining: Explaining, hits: Sequence[Hit], within: Within) -> tuple[Hit, ...]:
-    """The hits of a search, each with why it stands where it does."""
-    told: list[Hit] = []
-    for place, (hit, group) in enumerate(zip(hits, explaining.shown, strict=False), 1):
-        why = of_hit(explaining, within, group, place)
-        told.append(msgspec.structs.replace(hit, explanation=why))
-    return tuple(told)
 
 
 def of_hit(explaining: Explaining, within: Within, group: Sequence[int], place: int) -> Explanation:

@@ -19,6 +19,7 @@ from rewound.eventlog.lmdb_log import LmdbLog
 from rewound.llm.dispatching import Dispatcher
 from rewound.llm.embedding import Served
 from rewound.llm.slot_files import SlotFiles
+from rewound.memory.decomposing import Decomposes
 from rewound.memory.embedding import EmbeddingDuty
 from rewound.memory.engine import WAIT_S, Engine
 from rewound.memory.extracting import Extracting
@@ -99,6 +100,7 @@ def _workers(engine: Engine, layout: Layout, models: Models, nodes: Dispatcher) 
     engine.models = models
     engine.reranks = Reranks.of(models, engine.meaning.embedder, nodes)
     engine.rewrites = Rewrites.of(models, nodes)
+    engine.decomposes = Decomposes.of(models, nodes)
     if models.extractor != "none":
         engine.extractor = models.extractor
         extracting = Extracting(
@@ -128,6 +130,7 @@ def _workers(engine: Engine, layout: Layout, models: Models, nodes: Dispatcher) 
     nodes.on_return(engine.meaning.nodes_are_back)
     nodes.on_return(engine.reranks.nodes_are_back)
     nodes.on_return(engine.rewrites.nodes_are_back)
+    nodes.on_return(engine.decomposes.nodes_are_back)
     nodes.on_return(workers.wake)
     return workers
 

@@ -160,6 +160,14 @@ def explaining() -> list[Case]:
             q.Search(query="x", rewrite=True, rerank=False),
         ),
         (
+            ("context", "x", "--rerank", "--no-decompose"),
+            q.Context(query="x", rerank=True, decompose=False),
+        ),
+        (
+            ("explain", "x", "--id", "f", "--decompose", "--no-rewrite"),
+            q.Explain(query="x", id="f", decompose=True, rewrite=False),
+        ),
+        (
             (
                 "explain",
                 "x",

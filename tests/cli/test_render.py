@@ -78,6 +78,31 @@ def test_a_search_tells_in_which_words_it_was_sought() -> None:
     assert "sought by “a dog pet”, put so by model/1 toy · 812 ms · 1 call" in lines
 
 
+def test_a_question_in_parts_tells_what_each_found() -> None:
+    took = r.Decomposing(
+        decomposer="model/1 toy", parts=("Who?", "Where is {1}?"), ms=90.0, calls=1, tokens=40
+    )
+    searched = (
+        r.Searched(query="where is who", hits=()),
+        r.Searched(query="Who?", hits=("fact_1",)),
+        r.Searched(query="Where is\nOmar?", hits=("fact_1", "fact_2")),
+    )
+    for name in ("Found", "Packed", "Traced"):
+        lines = shown(
+            msgspec.structs.replace(SAMPLES[name], decomposing=took, searched=searched)
+        ).splitlines()
+        at = lines.index("2 parts, says model/1 toy · 90 ms · 1 call · 40 tokens")
+        assert lines[at + 1 : at + 4] == [
+            "  the question: “where is who” · 0 hits",
+            "  part 1: “Who?” · 1 hit",
+            "  part 2: “Where is Omar?” · 2 hits",
+        ]
+    whole = msgspec.structs.replace(took, parts=())
+    assert "not to be taken apart, says model/1 toy · 90 ms · 1 call · 40 tokens" in shown(
+        msgspec.structs.replace(SAMPLES["Found"], decomposing=whole)
+    )
+
+
 def test_what_no_longer_holds_is_struck() -> None:
     coloured = shown(SAMPLES["Page"], TERMINAL)
     assert "\x1b[2;9mNina works at Harbor Foods." in coloured

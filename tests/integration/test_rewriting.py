@@ -112,12 +112,21 @@ def test_times_are_read_from_the_question_alone(tmp_path: Path, server: FakeServ
         assert found.moment.window_words is not None and "2020" in found.moment.window_words
 
 
-def test_context_and_explain_are_asked_as_they_are(tmp_path: Path, server: FakeServer) -> None:
+def test_a_context_and_an_explanation_seek_the_same(tmp_path: Path, server: FakeServer) -> None:
     with remembering(tmp_path, server, rewrite="always") as memory:
-        memory.context("Omar")
-        memory.explain("Omar", id=memory.list().items[0].id)
+        packed = memory.context(ASKED)
+        traced = memory.explain(ASKED, id=memory.list().items[0].id)
+        assert FACTS[0] in packed.text and packed.query == ASKED
+        assert traced.fate.found and traced.fate.place == 1 and traced.query == ASKED
+        for told in (packed.rewriting, traced.rewriting):
+            assert told is not None and told.query == f"{ASKED} dog spaniel adopted"
+            assert (told.calls, told.tokens) == (1, 109)
+        posts = len(server.asked)
+        plain = memory.context(ASKED, rewrite=False)
+        traced = memory.explain(ASKED, id=memory.list().items[0].id, rewrite=False)
         memory.search(" ?! ")
-        assert not server.asked
+        assert len(server.asked) == posts and not plain.text and plain.rewriting is None
+        assert traced.fate.reason == "no_word" and traced.rewriting is None
 
 
 @pytest.mark.parametrize(

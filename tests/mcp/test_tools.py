@@ -16,6 +16,8 @@ from rewound.http.mcp_arguments import BadArgument, read
 from rewound.http.mcp_calls import called, prepared
 from rewound.http.mcp_handshake import INSTRUCTIONS
 from rewound.http.mcp_tools import TABLE, TOOLS, listed
+from rewound.http.mcp_words import told as words_of
+from rewound.memory import replies as r
 from rewound.memory import requests as q
 from rewound.memory.link import Link
 from rewound.memory.replies import Failure, Reply
@@ -241,6 +243,32 @@ def test_a_threshold_reaches_the_search(tool: str, given: Any) -> None:
     assert isinstance(request, q.Search | q.Context) and request.threshold == 0.0
     result = called(Silent(), "default", tool, {"query": "x", "threshold": 1.5})
     assert told(result).startswith("threshold must be a number from 0 to 1")
+
+
+@pytest.mark.parametrize("tool", ["search", "context"])
+def test_the_stages_reach_the_search_and_their_cost_is_told(tool: str) -> None:
+    given = {"query": "x", "rerank": True, "rewrite": False, "decompose": True}
+    _, request = prepared("default", tool, given)
+    assert isinstance(request, q.Search | q.Context)
+    assert (request.rerank, request.rewrite, request.decompose) == (True, False, True)
+    _, request = prepared("default", tool, {"query": "x"})
+    assert isinstance(request, q.Search | q.Context)
+    assert request.rerank is request.rewrite is request.decompose is None
+    order = r.Reranking(reranker="toy", hits=9, weight=0.5, ms=1234.5, calls=1, tokens=321)
+    parts = r.Decomposing(decomposer="toy", parts=(), ms=90, calls=2, tokens=1)
+    now = r.Moment(position=1)
+    found = r.Found(
+        container="c", query="x", hits=(), moment=now, reranking=order, decomposing=parts
+    )
+    packed = r.Packed(
+        container="c", query="x", text="", tokens=0, budget=9, lines=(), moment=now,
+        reranking=order, decomposing=parts,
+    )  # fmt: skip
+    lines = words_of(found if tool == "search" else packed, tool).splitlines()
+    assert lines[1:] == [
+        "taken apart in 90 ms, 2 calls, 1 token",
+        "reranked in 1,234 ms, 1 call, 321 tokens",
+    ]
 
 
 @pytest.mark.parametrize("given", [[], "x", 5, True, {"arguments": {"query": "x"}}])
