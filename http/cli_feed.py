@@ -8,7 +8,7 @@ from typing import IO, Any, get_args
 
 import click
 
-from rewound.http import feeding, files
+from rewound.http import feeding, files, words
 from rewound.http.accounts import Imported, Ingested
 from rewound.http.cli_base import Command, State, common_options, emit, state_of
 from rewound.http.cli_errors import Refusal
@@ -211,7 +211,9 @@ def telling_what_was_kept(feed: Feed) -> Iterator[None]:
             undo = (
                 f"rewound undo {groups[0]}" if len(groups) == 1 else "rewound undo, group by group"
             )
-            click.echo(f"kept before this: {kept:,} items (undo with: {undo})", err=True)
+            click.echo(
+                f"kept before this: {words.counted(kept, 'item')} (undo with: {undo})", err=True
+            )
         raise
 
 

@@ -98,7 +98,7 @@ def replayed(sheet: Sheet, reply: Replayed) -> None:
     containers = words.counted(reply.containers, "container")
     at = words.minute(reply.at.as_of) if reply.at.as_of else f"@{reply.at.position}"
     sheet.line(f"{events} of {containers} replayed as of {at}", "bold")
-    sheet.table([[name, f"{number:,} rows"] for name, number in reply.rows.items()])
+    sheet.table([[name, words.counted(number, "row")] for name, number in reply.rows.items()])
     if reply.agrees:
         sheet.line("it agrees with as-of reads of the live store", "green")
     elif reply.agrees is not None:

@@ -7,6 +7,7 @@ import msgspec
 from rich.text import Text
 
 from rewound.http import words
+from rewound.http.evidence_words import evidence_line
 from rewound.http.render_parts import (
     Sheet,
     change_row,
@@ -130,27 +131,14 @@ def _pair(fact: str, text: str | None, pair: PairView) -> list[str | Text]:
     return [outcome, f"{pair.probability:.2f}", Text(fact, style="cyan"), joined(line)]
 
 
-EVIDENCE_TOLD = 12
-"""Pieces of evidence that are printed for a pair; `--json` tells all."""
-
-
-def evidence_line(evidence: dict[str, float]) -> str:
-    """`cosine 0.80, words 0.50`, what spoke loudest first, as much as goes on a screen. Products of
-    two pieces (`a*b`) say nothing new to a person."""
-    parts = [(name, value) for name, value in evidence.items() if value and "*" not in name]
-    parts.sort(key=lambda part: -part[1])
-    told = ", ".join(f"{words.one_line(n)} {value:.2f}" for n, value in parts[:EVIDENCE_TOLD])
-    left = len(parts) - EVIDENCE_TOLD
-    return f"{told} and {left} more (--json)" if left > 0 else told
-
-
 def _step(sheet: Sheet, step: Step) -> list[str | Text]:
     what = Text(words.one_line(step.what), style="dim strike" if step.undone_by else "")
     command: str | Text = f"rewound undo {step.event}{sheet.look.again}"
     if step.undone_by:
         command = Text(f"undone by {step.undone_by}", style="yellow")
     elif step.undo is None:
-        command = Text("cannot be undone", style="dim")
+        over = step.type == "forgotten"
+        command = Text("restored since" if over else "cannot be undone", style="dim")
     position = Text(f"  @{step.position}", style="dim")
     return [position, Text(words.minute(step.recorded_at), style="dim"), command, what]
 

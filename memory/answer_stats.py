@@ -21,6 +21,7 @@ from rewound.memory import requests as q
 from rewound.memory.answer_items import bounded
 from rewound.memory.answering import Asking, answers
 from rewound.memory.moments import LAST_US, Point, resolve
+from rewound.memory.plurals import so_many
 from rewound.memory.replies import ContainerInfo, ContainerList, Figures, Job, JobList
 from rewound.memory.scoping import Within
 from rewound.memory.seeing import FORGETTABLE
@@ -263,7 +264,7 @@ def list_jobs(asked: q.Jobs, asking: Asking) -> JobList:
         (ref, job) for ref, job in view.all_jobs(when.at) if ref not in hidden and within.item(ref)
     ]
     if len(found) > limit:
-        notes += (f"{len(found) - limit} more are not shown",)
+        notes += (so_many(len(found) - limit, "more is not shown", "more are not shown"),)
     present = when.moment.as_of is None
     due = waiting(view, asking.rhythm, asking.now_us) if present else {}
     states = [job.state for _, job in found]

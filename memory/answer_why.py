@@ -11,6 +11,7 @@ from rewound.memory import requests as q
 from rewound.memory.answer_items import find
 from rewound.memory.answering import Asking, answers
 from rewound.memory.moments import resolve
+from rewound.memory.plurals import so_many
 from rewound.memory.replies import Explained, Quote, VerdictView, View
 from rewound.memory.scoping import Within
 from rewound.memory.showing import Shower
@@ -41,10 +42,11 @@ def explain(asked: q.Why, asking: Asking) -> Explained:
     if view.is_unjudged(fact, when.at):
         notes.append("it has not been compared with the facts before it yet")
     if len(against) > AGAINST_MAX:
-        rest = len(against) - AGAINST_MAX
-        notes.append(f"{rest} more later facts were compared with it and are left out")
+        rest = so_many(len(against) - AGAINST_MAX, "more later fact was", "more later facts were")
+        notes.append(f"{rest} compared with it and left out here")
     if len(row.state.sources) > QUOTES_MAX:
-        notes.append(f"{len(row.state.sources) - QUOTES_MAX} more places say so")
+        places = len(row.state.sources) - QUOTES_MAX
+        notes.append(so_many(places, "more place says so", "more places say so"))
     steps = Steps(view, when, within, asking.name, forgotten=asked.include_forgotten)
     return Explained(
         container=asking.name,

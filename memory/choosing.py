@@ -17,6 +17,7 @@ from rewound.memory.condition_checks import may_want_nothing
 from rewound.memory.deciding import Deciding
 from rewound.memory.find import find
 from rewound.memory.moments import present
+from rewound.memory.plurals import so_many
 from rewound.memory.seeing import select
 from rewound.memory.verbatim import saying
 from rewound.memory.withholding import lineage
@@ -196,7 +197,7 @@ def _by_query(
     if not scores:
         raise NotFound("nothing is found by this query, so nothing was forgotten", field="query")
     if len(ranked.matches) == limit:
-        notes.append(f"the limit of {limit} hits was reached: more may be found")
+        notes.append(f"the limit of {so_many(limit, 'hit')} was reached: more may be found")
     return _whole(view, scores)
 
 

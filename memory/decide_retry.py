@@ -11,6 +11,7 @@ from rewound.memory import requests as q
 from rewound.memory.deciding import Deciding, Plan, decides
 from rewound.memory.drafting import Drafting, item
 from rewound.memory.fields import BATCH_MAX
+from rewound.memory.plurals import so_many
 from rewound.memory.replies import Item
 from rewound.memory.targets import check_scope, in_scope, named
 from rewound.projections.jobs import JobState
@@ -58,7 +59,8 @@ def _failed(command: q.Retry, drafting: Drafting) -> list[Ref]:
     if not found:
         raise NotFound("nothing has failed here: there is nothing to try again")
     if len(found) > BATCH_MAX:
-        drafting.note(f"{len(found) - BATCH_MAX} more have failed: ask once more for those")
+        rest = so_many(len(found) - BATCH_MAX, "more has failed", "more have failed")
+        drafting.note(f"{rest}: ask once more for those")
     return found[:BATCH_MAX]
 
 

@@ -13,6 +13,7 @@ from rewound.eventlog.clock import Clock, SystemClock
 from rewound.eventlog.errors import InvalidInput, StoreBusy
 from rewound.memory.handle import Memory
 from rewound.memory.models import Models
+from rewound.memory.plurals import so_many
 from rewound.memory.question_set import Question, QuestionSet
 from rewound.memory.replies import Found, Reply, Working
 from rewound.memory.scoring import Answer, Loss, Measured, score
@@ -117,7 +118,7 @@ def _settle(memory: Memory) -> tuple[str, ...]:
             told = " and ".join(f"{count} {what}" for what, count in left.items())
             raise StoreBusy(f"the workers do not get through: {told}; `rewound jobs` tells why")
     failed = standing.failed + standing.parked
-    return (f"no facts could be drawn from {failed} texts",) if failed else ()
+    return (f"no facts could be drawn from {so_many(failed, 'text')}",) if failed else ()
 
 
 def _left(standing: Working) -> dict[str, int]:

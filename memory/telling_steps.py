@@ -77,7 +77,7 @@ class Steps:
 
     def _step(self, recorded: Recorded) -> Step:
         told = self._teller.tell(recorded)
-        lasting = isinstance(recorded.event, _LASTING)
+        lasting = isinstance(recorded.event, _LASTING) or self._is_lifted(recorded)
         command = f"rewound undo {told.id}{self._again}"
         return Step(
             event=told.id,
@@ -88,6 +88,14 @@ class Steps:
             undo=None if lasting or told.undone_by is not None else command,
             undone_by=told.undone_by,
         )
+
+    def _is_lifted(self, recorded: Recorded) -> bool:
+        """Whether a forgetting hides nothing any more: what it hid was restored."""
+        event = recorded.event
+        if not isinstance(event, e.Forgotten):
+            return False
+        hidden = (self._view.hidden(ref) for ref in event.hides)
+        return not any(row and recorded.envelope.event_id in row.by for row in hidden)
 
 
 def versions_of(view: ContainerView, fact: FactId, at: int) -> list[FactId]:

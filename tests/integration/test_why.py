@@ -92,6 +92,21 @@ def test_what_is_forgotten_of_a_source_is_not_quoted(tmp_path: Path) -> None:
         assert quote.words == text
 
 
+def test_undoing_is_offered_for_a_forgetting_that_hides_something(tmp_path: Path) -> None:
+    with open_store(tmp_path) as store:
+        (fact,) = store.remember(OLD)
+        store.forget(fact)
+        forgotten = why(store, fact, include_forgotten=True).steps[-1]
+        assert forgotten.type == "forgotten" and forgotten.undo is not None
+        store.ask(q.Restore(container=store.name, ids=(fact,)))
+        *_, lifted, restored = why(store, fact).steps
+        assert (lifted.type, lifted.undo, lifted.undone_by) == ("forgotten", None, None)
+        assert restored.type == "restored" and restored.undo is not None
+        store.undo(restored.event)
+        again = why(store, fact, include_forgotten=True).steps
+        assert [step.undo is not None for step in again if step.type == "forgotten"] == [True]
+
+
 def test_the_verdict_of_a_fact_has_evidence_for_each_pair(tmp_path: Path) -> None:
     with open_store(tmp_path) as store:
         old, other = store.remember(OLD, "Ben likes tea.")
