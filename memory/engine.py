@@ -24,6 +24,7 @@ from rewound.eventlog.events import ContentErased, HeadsSealed
 from rewound.eventlog.failpoints import Crash
 from rewound.eventlog.ids import ContainerId, EventId, IdSource
 from rewound.eventlog.log import Draft, Log, Recorded
+from rewound.llm.token_counting import ESTIMATE, TokenCounter
 from rewound.memory import answering, deciding, reads
 from rewound.memory import requests as q
 from rewound.memory.applying import Applied
@@ -119,12 +120,10 @@ class Engine:
         """What puts vectors of another model in the place of those that are kept."""
         self.models: Models | None = None
         """What to go over the past again with."""
-        self.reranks = Reranks()
-        """What orders the hits of a search anew, where something does."""
-        self.rewrites = Rewrites()
-        """What puts the query of a search into further words, where something does."""
-        self.decomposes = Decomposes()
-        """What takes its questions apart, where something does."""
+        self.reranks, self.rewrites, self.decomposes = Reranks(), Rewrites(), Decomposes()
+        """The stages around a search, where something does them."""
+        self.counter: TokenCounter = ESTIMATE
+        """What counts tokens, where there is a budget of them."""
         self.nodes: Dispatcher | None = None
         """What makes the calls at model servers."""
         self.judge: str | None = None
@@ -243,6 +242,7 @@ class Engine:
         """An erasing leaves no word behind in this process either, nor in those that look on."""
         if any(isinstance(each.event, ContentErased) for each in recorded):
             self.meaning.forget()
+            self.counter.forget()
             self.views.forget_labels()
             clear_cache()
             self.onlookers.tell()

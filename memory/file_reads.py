@@ -61,6 +61,7 @@ class FileReads:
         self.rewrites = rewrites
         self.rhythm = models.rhythm()
         self.decomposes = decomposes or Decomposes()
+        self.counter = models.make_token_counter()
         self.readonly_reason: str | None = None  # only `Stats` tells it
         self._clock = clock
         with ExitStack() as opened:
@@ -107,6 +108,7 @@ class FileReads:
         self._views.follow()
         self._views.forget_labels()
         self.meaning.forget()
+        self.counter.forget()
         clear_cache()
 
     def close(self) -> None:

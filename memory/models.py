@@ -6,6 +6,7 @@ They are made when the first job wants one. Opening a store loads none of them.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -18,6 +19,8 @@ from rewound.memory.model_servers import check_named, check_server, key_from
 from rewound.memory.rhythm import AT_ONCE, Rhythm
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
     from rewound.llm.attribute_table import Row
     from rewound.llm.chat_model import ChatModel, Spent
     from rewound.llm.decomposing import Decomposer
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from rewound.llm.rerank_server import RerankServer
     from rewound.llm.reranking import Reranker
     from rewound.llm.rewriting import Rewriter
+    from rewound.llm.token_counting import TokenCounter
     from rewound.projections.ranker import Ranker
 
 EmbedderName = Literal["minilm", "hashing", "onnx", "server", "none"]
@@ -45,6 +49,7 @@ DecomposerName = Literal["rules", "model", "none"]
 DecomposeWhen = Literal["asked", "always"]
 RerankScale = Literal["auto", "share", "logit"]
 ChatApi = Literal["openai", "anthropic"]
+COUNTERS = ("estimate", "embedder")
 RERANK_DEPTH_MAX = 100
 THREADS_MAX = 256
 HEDGE_MS_MAX = 60_000
@@ -113,6 +118,9 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
     quiet: float = 120.0
     batch_messages: int = 8
     batch_age: float = 600.0
+    token_counter: str = "embedder"
+    """What counts tokens: `estimate`, `embedder` (its tokenizer, where it runs in this process),
+    or the path of a tokenizer.json."""
     attributes: str | None = None
     """A JSON file of attributes that rules are to know besides their own."""
     ranker: str | None = None
@@ -149,6 +157,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
         check_names(self.all_nodes())
         self.rows()
         self.make_ranker()
+        self._check_counter()
 
     def _check_rhythm(self) -> None:
         for name in ("quiet", "batch_age"):
@@ -273,6 +282,39 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidInput(
                 f"REWOUND_RANKER names a file that holds no ranker of this version: {error}",
                 field="REWOUND_RANKER",
+            ) from None
+
+    def make_token_counter(self) -> TokenCounter:
+        """A new one, which loads its tokenizer when it is first wanted. An embedder that has no
+        tokenizer here leaves it to the estimate."""
+        from rewound.llm.token_counting import ESTIMATE, TokenizerCounter
+
+        if self.token_counter not in COUNTERS:
+            content = _content(self.token_counter, "REWOUND_TOKEN_COUNTER")
+            digest = hashlib.sha256(content).hexdigest()[:8]
+            name = f"{Path(self.token_counter).name}/{digest}"
+            return TokenizerCounter(name, lambda: _tokenizer(content))
+        if self.token_counter == "embedder" and self.embedder == "minilm":
+            from rewound.llm import minilm
+
+            return TokenizerCounter(minilm.NAME, minilm.own_tokenizer)
+        if self.token_counter == "embedder" and self.embedder == "onnx" and self.embed_folder:
+            pieces = Path(self.embed_folder) / "tokenizer.json"
+            return TokenizerCounter(pieces.parent.name, lambda: _tokenizer(pieces.read_bytes()))
+        return ESTIMATE
+
+    def _check_counter(self) -> None:
+        """Raises InvalidInput for a path at which there is no tokenizer."""
+        if self.token_counter in COUNTERS:
+            return
+        content = _content(self.token_counter, "REWOUND_TOKEN_COUNTER")
+        try:
+            _tokenizer(content)
+        except Exception as error:  # the package raises what derives from Exception alone
+            raise InvalidInput(
+                "REWOUND_TOKEN_COUNTER names a file that is no tokenizer.json "
+                f"({str(error)[:80]}): use {' or '.join(COUNTERS)}, or the path of one",
+                field="REWOUND_TOKEN_COUNTER",
             ) from None
 
     def all_nodes(self) -> tuple[Node, ...]:
@@ -492,11 +534,17 @@ _NUMBERS: dict[str, type[int] | type[float]] = {
 }
 _TEXTS = (
     "chat_url", "chat_model", "embed_url", "embed_model", "embed_folder", "rerank_url",
-    "rerank_model", "attributes", "ranker",
+    "rerank_model", "attributes", "ranker", "token_counter",
 )  # fmt: skip
 
 NO_MODELS = Models(embedder="none", extractor="none", judge="none")
 """Texts are kept and found by their words; facts and vectors are made once a store has models."""
+
+
+def _tokenizer(content: bytes) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    return Tokenizer.from_buffer(content)
 
 
 def _content(path: str, setting: str) -> bytes:

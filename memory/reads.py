@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from rewound.eventlog.errors import RewoundError
+from rewound.llm.token_counting import ESTIMATE, TokenCounter, ready
 from rewound.memory import requests as q
 from rewound.memory.answering import NO_SIZES, Asking, Sizes, load
 from rewound.memory.deciding import container_named
@@ -34,6 +35,9 @@ class Store(Protocol):
 
     @property
     def meaning(self) -> Meaning: ...
+
+    @property
+    def counter(self) -> TokenCounter: ...
 
     @property
     def reranks(self) -> Reranks: ...
@@ -83,6 +87,7 @@ def _read(store: Store, request: q.Read, until: float, further: Further) -> Repl
     said = request
     if further.words is not None and isinstance(request, q.Asks):
         said = msgspec.structs.replace(request, query=further.words)
+    counter = ready(store.counter) if isinstance(request, q.Context | q.Profile) else ESTIMATE
     meant = store.meaning.ahead(said, max(0.0, until - time.monotonic()))
     meant = store.meaning.besides(meant, further.parts, until - time.monotonic())
     while True:
@@ -99,7 +104,8 @@ def _read(store: Store, request: q.Read, until: float, further: Further) -> Repl
                 asking = Asking(
                     log, views, now_us, name, container, store.readonly_reason, sizes,
                     meant.query, store.meaning.why_not(said, views, container, meant),
-                    meant.queries, further.words, further.parts, further.scores, store.rhythm,
+                    meant.queries, further.words, further.parts, further.scores, counter,
+                    store.rhythm,
                 )  # fmt: skip
                 return answerer(request, asking)
         # The snapshot is closed while we wait: a held one keeps freed pages from reuse, and keeps

@@ -207,6 +207,8 @@ class Packed(Reply, frozen=True, kw_only=True):
     budget: int
     lines: tuple[Line, ...]
     moment: Moment
+    counter: str = "estimate"
+    """What counted the tokens."""
     unembedded: int = 0
     reranking: Reranking | None = None
     rewriting: Rewriting | None = None
@@ -245,6 +247,8 @@ class Portrait(Reply, frozen=True, kw_only=True):
     buckets: dict[str, tuple[ProfileLine, ...]]
     left_out: int
     moment: Moment
+    counter: str = "estimate"
+    """What counted the tokens."""
     notes: tuple[str, ...] = ()
 
 

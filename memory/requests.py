@@ -360,7 +360,7 @@ PROFILE_DAYS = 30
 class Profile(Read, frozen=True, kw_only=True, tag=True):
     """What is known, in short: what is stable, what is recent, and buckets by name.
 
-    `budget` is of the Markdown, in tokens (about four characters each). Recent is what began within
+    `budget` is of the Markdown, in tokens. Recent is what began within
     `days`. `subject` narrows to facts that name somebody or something. `buckets` left out are those
     that every profile can have, in their order; {} is none. It never holds what is forgotten.
     """

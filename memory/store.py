@@ -99,6 +99,7 @@ def _workers(engine: Engine, layout: Layout, models: Models, nodes: Dispatcher) 
     together: list[Duty] = []
     engine.models = models
     engine.reranks = Reranks.of(models, engine.meaning.embedder, nodes)
+    engine.counter = models.make_token_counter()
     engine.rewrites = Rewrites.of(models, nodes)
     engine.decomposes = Decomposes.of(models, nodes)
     if models.extractor != "none":

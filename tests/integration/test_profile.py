@@ -10,10 +10,10 @@ import pytest
 from rewound.eventlog.errors import InvalidInput
 from rewound.eventlog.ids import Kind, Ref, parse
 from rewound.llm.rules import RulesExtractor
+from rewound.llm.token_counting import ESTIMATE
 from rewound.memory import Memory, answer_profile, profile_parts
 from rewound.memory import replies as r
 from rewound.memory import requests as q
-from rewound.memory.answer_search import tokens_of
 from rewound.memory.seeing import Seen, seen
 from tests.integration.drawing import With
 from tests.integration.given import HandClock
@@ -357,7 +357,7 @@ def test_the_budget_is_kept_and_what_did_not_fit_is_counted(memory: Memory) -> N
     for budget in (1, 20, 60, 150, 400, 1_000, 4_000):
         portrait = memory.profile(budget=budget)
         assert portrait.tokens <= budget
-        assert tokens_of(portrait.text) <= portrait.tokens or portrait.text == ""
+        assert ESTIMATE.line(portrait.text) <= portrait.tokens or portrait.text == ""
         shown = {line.id for line in all_lines(portrait)}
         assert len(shown) + portrait.left_out == 80
         assert portrait.text.count("\n- ") == len(shown)
@@ -392,7 +392,7 @@ def test_the_text_has_each_fact_once_and_what_is_recent_last(memory: Memory) -> 
     for line in all_lines(portrait):
         assert portrait.text.count(line.id) == 1
         assert f"[{(line.since or '')[:10]}]" in portrait.text
-    assert sum(map(tokens_of, lines)) == portrait.tokens
+    assert sum(map(ESTIMATE.line, lines)) == portrait.tokens
 
 
 def test_the_text_changes_only_with_what_is_known(memory: Memory, clock: HandClock) -> None:
