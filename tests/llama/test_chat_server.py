@@ -161,8 +161,11 @@ def test_a_text_goes_through_the_extractor_to_its_end(
         assert memory.search("orange bike").hits
 
 
-def test_models_are_compared(chat_server: LlamaServer, tmp_path: Path) -> None:
+def test_models_are_compared(
+    chat_server: LlamaServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The small model is far too small: each message and pair is accounted for, right or wrong."""
+    monkeypatch.setattr(model_extractor, "ANSWER_TOKENS", 24)
     environment = {"XDG_CONFIG_HOME": str(tmp_path)}
     asked = ["--limit", "1", "--chat", f"{chat_server.url}=SmolLM2", "--price", "SmolLM2=0.1/0.4"]
     done = CliRunner().invoke(compare, asked, env=environment)
