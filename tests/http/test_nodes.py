@@ -20,6 +20,7 @@ def test_a_store_serves_with_its_node_down_and_says_so(tmp_path: Path) -> None:
             "REWOUND_EXTRACTOR": "model",
             "REWOUND_NODES": server.url,
             "REWOUND_ALLOW_NODE_CHANGES": "true",
+            "REWOUND_QUIET": "0",
         }
         with serving(tmp_path, **settings) as served, served.client() as client:
             api = Api(client, "a")
