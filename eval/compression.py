@@ -28,6 +28,9 @@ K = 8
 BUDGETS = (600, 1_000, 1_300, 2_400)
 PART_TOKENS = 105_000
 PASSAGES_MAX = 30
+_PLAIN = Models(judge="none", token_counter="estimate")
+_WITHOUT_FACTS = Models(judge="none", extractor="none", token_counter="estimate")
+_RERANKED = Models(judge="none", reranker="embedder", rerank_depth=60, token_counter="estimate")
 _BLANKS = re.compile(r"\s+")
 _FRAME = re.compile(r"^- \[[^\]]*\] (?:[^:]{1,200}: )?(.*) \(\w+\)$")
 
@@ -70,7 +73,7 @@ def sections(data: Path, stores: Path) -> None:
     """docs_claude: recall of sections."""
     asked = [q for q in questions(data, "docs_claude") if q.gold]
     whole = tokens([unit.text for unit in corpus(data, "docs_claude")])
-    with Memory(filled(data, "docs_claude", stores), models=Models(judge="none")) as memory:
+    with Memory(filled(data, "docs_claude", stores), models=_PLAIN) as memory:
         ways = _gathered(memory, asked, _ways)
     click.echo(f"docs_claude, {len(asked)} questions, {whole:.0f} tokens in all")
     for title, (recalls, spent) in ways.items():
@@ -98,7 +101,7 @@ def spans(data: Path, stores: Path) -> None:
     asked = list(lines(data / "chroma_chunking" / "queries.jsonl.gz", SpanQuestion))
     path = stores / "chroma_chunking"
     is_new = not path.exists()
-    with Memory(path, models=Models(judge="none", extractor="none")) as memory:
+    with Memory(path, models=_WITHOUT_FACTS) as memory:
         if is_new:
             for name, text in texts.items():
                 memory.container(name).ingest(text, id=name)
@@ -136,7 +139,7 @@ def part(data: Path, stores: Path) -> None:
     whole = tokens([unit.text for unit in kept])
     path = stores / "docs_claude_part"
     is_new = not path.exists()
-    with Memory(path, models=Models(judge="none", reranker="embedder", rerank_depth=60)) as memory:
+    with Memory(path, models=_RERANKED) as memory:
         if is_new:
             fill(memory, kept, documents=True)
             settle(memory)

@@ -200,7 +200,7 @@ def _line(
     room = left * counter.bytes_most - bytes_of(head) - bytes_of(tail) - _MARKS
     least = min(bytes_of(hit.text), _EXCERPT_BYTES)
     most = max(most, least)
-    while room >= least:
+    while room >= max(least, 1):
         part = _part(hit.text, weights, min(room, most))
         tokens = counter.line(head + part + tail)
         if tokens <= left:

@@ -17,8 +17,10 @@ from rewound.llm.token_counting import (
     ready,
 )
 from rewound.memory import Memory
+from rewound.memory.answer_search import _line
 from rewound.memory.link import Link
 from rewound.memory.models import Models
+from rewound.memory.replies import Hit, Standing
 
 WORDS = (
     "Nina Omar boats figs naïve Zürich слово 日本語 ไทย 🎉 antidisestablishmentarianism 4471-QUOK "
@@ -92,6 +94,18 @@ def test_the_lines_add_up(memory: tuple[Memory, TokenCounter]) -> None:
         counter.line(line.text) for line in packed.lines
     ]
     assert 900 - 120 < packed.tokens <= sum(line.tokens for line in packed.lines) <= 900
+
+
+@pytest.mark.parametrize("text", ["", " ", "Yes.", "word " * 400])
+def test_no_line_is_longer_than_what_is_left(text: str) -> None:
+    counter = TokenizerCounter("toy", minilm.own_tokenizer)
+    counter.load()
+    state = Standing(state="current")
+    hit = Hit(id="fact_1", kind="fact", text=text, score=0.5, signals={}, standing=state)
+    for left in range(-2, 140):
+        for each in (counter, ESTIMATE):
+            line = _line(hit, {}, left, 1_200, each)
+            assert line is None or each.line(line.text) == line.tokens <= left
 
 
 def test_the_embedders_tokens_are_those_of_its_tokenizer() -> None:
