@@ -1,6 +1,6 @@
 """How well several model servers are kept busy, and how little people feel of it.
 
-    python -m eval.bench_nodes [--delay-ms 1000] [--jobs 45] [--asks 100]
+    python -m eval.bench_nodes [--delay-ms 1000] [--jobs 45] [--asks 100] [--probe-s 1]
 
 The servers are scripted ones with a set delay and one slot each, in a process of their own: what is
 measured is the dispatching, not a model. Ratios hold on any machine; the times beside them do not.
@@ -9,6 +9,9 @@ measured is the dispatching, not a model. Ratios hold on any machine; the times 
   call to the end of the last one.
 - What a person waits for a short call, with the background lane saturated beside idle: on nodes of
   their own, and on one shared node, where it is compared with one call of the background.
+- What people feel of one node of three that is killed, hung or slowed to a tenth while they ask:
+  the longest that any of them waited, in intervals between two looks at a node, and what is
+  answered from the second interval on, of what the two others can.
 """
 
 from __future__ import annotations
@@ -29,15 +32,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from aiohttp import web
 
+from rewound.llm.breaking import Pace
 from rewound.llm.chat import Chat
 from rewound.llm.dispatched import DispatchedChat
 from rewound.llm.dispatching import Dispatcher
 from rewound.llm.nodes import Lane, Node
+from rewound.llm.replies import ChatFailed
 from rewound.memory import Memory
 from rewound.memory.models import Models
 
 BOX = re.compile(r"Box (\d+) holds (\d+) pens")
 SHORT = "short"
+HARMS = ("kill", "hang", "slow")
+SLOWER = 10
 SHORT_SHARE = 0.25
 """A person's call takes this share of the delay of a background one."""
 
@@ -56,17 +63,50 @@ class Nodes(NamedTuple):
         told: list[tuple[float, float]] = self.control.recv()
         return told
 
+    def harm(self, how: str) -> None:
+        """Let the first server come to harm; over once it has."""
+        self.control.send(how)
+        self.control.recv()
+
+
+class _Harm:
+    """What came over the first of the servers."""
+
+    def __init__(self) -> None:
+        self.runners: list[web.AppRunner] = []
+        self._how = ""
+
+    async def come(self, how: str) -> None:
+        self._how = how
+        if how == "kill":
+            await self.runners[0].cleanup()
+
+    async def hang(self, request: web.Request) -> None:
+        if self._has(request, "hang"):
+            await asyncio.Event().wait()
+
+    def slowed(self, request: web.Request) -> int:
+        return SLOWER if self._has(request, "slow") else 1
+
+    def _has(self, request: web.Request, how: str) -> bool:
+        return self._how == how and request.app is self.runners[0].app
+
 
 def _serve(control: Any, count: int, delay_s: float) -> None:
     """The servers, each of which works on one call at a time."""
     calls: list[tuple[float, float]] = []
 
+    harm = _Harm()
+
     async def answer(request: web.Request) -> web.Response:
+        await harm.hang(request)
         asked = await request.json()
         told = asked["messages"][1]["content"]
         async with request.app[_SLOT]:
             begun = time.monotonic()
-            await asyncio.sleep(delay_s * (SHORT_SHARE if told == SHORT else 1))
+            share = SHORT_SHARE if told == SHORT else 1
+            await asyncio.sleep(delay_s * share * harm.slowed(request))
+            await harm.hang(request)
             calls.append((begun, time.monotonic()))
         content = json.dumps({"facts": _facts(told)})
         message = {"role": "assistant", "content": content}
@@ -77,11 +117,11 @@ def _serve(control: Any, count: int, delay_s: float) -> None:
         return web.json_response({"total_slots": 1, "default_generation_settings": generation})
 
     async def health(request: web.Request) -> web.Response:
+        await harm.hang(request)
         return web.json_response({"status": "ok"})
 
     async def run() -> None:
         urls: list[str] = []
-        runners: list[web.AppRunner] = []
         for _ in range(count):
             app = web.Application()
             app[_SLOT] = asyncio.Semaphore(1)
@@ -92,16 +132,20 @@ def _serve(control: Any, count: int, delay_s: float) -> None:
                     web.get("/health", health),
                 ]
             )
-            runner = web.AppRunner(app)
+            runner = web.AppRunner(app, shutdown_timeout=0.01)
             await runner.setup()
-            runners.append(runner)
+            harm.runners.append(runner)
             await web.TCPSite(runner, "127.0.0.1", 0).start()
             urls.append(f"http://127.0.0.1:{runner.addresses[0][1]}")
         control.send(urls)
-        while await asyncio.to_thread(control.recv) == "calls":
-            control.send(list(calls))
-            calls.clear()
-        for runner in runners:
+        while (asked := await asyncio.to_thread(control.recv)) != "end":
+            if asked == "calls":
+                control.send(list(calls))
+                calls.clear()
+            else:
+                await harm.come(asked)
+                control.send("done")
+        for runner in harm.runners:
             await runner.cleanup()
 
     asyncio.run(run())
@@ -195,6 +239,57 @@ def _keep_asking(chat: DispatchedChat, ended: threading.Event) -> None:
         _ask(chat, "long")
 
 
+# --- what they feel of a node that comes to harm
+
+
+class Felt(NamedTuple):
+    """`longest` is in intervals between two looks; `rate` of what two nodes of three answer."""
+
+    longest: float
+    rate: float
+    failed: int
+
+
+def felt(how: str, delay_s: float, probe_s: float) -> Felt:
+    """Of calls that come without a pause, before and after one of three nodes comes to harm."""
+    pace = Pace(probe_s=probe_s, probe_timeout_s=probe_s / 2)
+    with nodes(3, delay_s) as running:
+        made = [Node(name=f"n{at}", urls={"chat": url}) for at, url in enumerate(running.urls)]
+        dispatcher = Dispatcher(made, pace=pace)
+        ended, failures = threading.Event(), list[ChatFailed]()
+        spans: list[tuple[float, float]] = []
+
+        def ask() -> None:
+            while not ended.is_set():
+                begun = time.monotonic()
+                try:
+                    _ask(person)
+                except ChatFailed as failed:
+                    failures.append(failed)
+                spans.append((begun, time.monotonic()))
+
+        with closing(dispatcher), ThreadPoolExecutor(3) as pool:
+            person = _chat(dispatcher, "interactive")
+            _ask(person)
+            begun = time.monotonic()
+            for _ in range(3):
+                pool.submit(ask)
+            time.sleep(4 * probe_s)
+            running.harm(how)
+            harmed = time.monotonic()
+            time.sleep(6 * probe_s)
+            over = time.monotonic()
+            ended.set()
+    before = _rate(spans, begun, harmed)
+    after = _rate(spans, harmed + 2 * probe_s, over)
+    longest = max(end - start for start, end in spans if end > harmed)
+    return Felt(longest / probe_s, after / (before * 2 / 3), len(failures))
+
+
+def _rate(spans: Sequence[tuple[float, float]], begun: float, over: float) -> float:
+    return sum(begun <= end < over for _, end in spans) / (over - begun)
+
+
 def p95(seconds: Sequence[float]) -> float:
     return float(np.percentile(np.array(seconds), 95))
 
@@ -204,6 +299,7 @@ def main() -> None:
     parser.add_argument("--delay-ms", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=45)
     parser.add_argument("--asks", type=int, default=100)
+    parser.add_argument("--probe-s", type=float, default=1.0)
     given = parser.parse_args()
     delay_s = given.delay_ms / 1000
     rates = {count: throughput(count, given.jobs, delay_s) for count in (1, 2, 3)}
@@ -223,6 +319,13 @@ def main() -> None:
         f"one shared node: a person waits for {usual:.2f} background calls (p95), {most:.2f} at "
         "most (mark: 1, and what the machine adds)"
     )
+    for how in HARMS:
+        told = felt(how, given.probe_s / 5, given.probe_s)
+        print(
+            f"one of three nodes, {how}: the longest wait was {told.longest:.2f} probe intervals "
+            f"(mark: 2, and a call), {told.failed} failed; from the second interval on "
+            f"{told.rate:.2f} of what two nodes answer"
+        )
 
 
 if __name__ == "__main__":

@@ -144,11 +144,11 @@ class Extracting:
             self._draw(read)
         return self._backlog.rest_s(engine.clock.now_us())
 
-    def _step_ahead(self, extractor: Spread, batch: Sequence[Entry]) -> float | None:
+    def _step_ahead(self, spread: Spread, batch: Sequence[Entry]) -> float | None:
         """Record what came of what is under way, and begin as much as there is room for."""
-        engine = self._engine
+        engine, extractor = self._engine, self._ready()
         self._take()
-        room = extractor.parallel
+        room = spread.parallel
         count = min(AHEAD * room - self._under_way.unfinished, SOURCES_MAX - len(self._under_way))
         left = _chars_max(extractor) * AHEAD * room - self._under_way.chars
         with engine.reading() as views:

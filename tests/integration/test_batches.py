@@ -1,6 +1,5 @@
 """Calm drawing, through a real store: when a model is asked, about what, and what is told of it."""
 
-import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,38 +12,16 @@ from rewound.eventlog.errors import InvalidInput
 from rewound.memory import Memory
 from rewound.memory.models import Models
 from rewound.memory.rhythm import AT_ONCE, Rhythm
+from tests.integration.echoing import echo, texts
 from tests.integration.given import HandClock
 from tests.integration.noding import ScriptedNode, nodes
 from tests.integration.test_dispatching import eventually
 
 S = 1_000_000
-LABEL = re.compile(r"^Message (\d+), said by", re.M)
-FENCED = re.compile(r"^\[([0-9a-f]{8})\]\n(.*?)\n\[/\1\]$", re.M | re.S)
-
-
-def stating(told: str) -> Any:
-    """Each text is one fact, word for word."""
-    several = LABEL.search(told) is not None
-    facts: list[dict[str, Any]] = []
-    for number, (_, text) in enumerate(FENCED.findall(told), 1):
-        words = text.strip().rstrip(".")
-        facts.append(
-            {
-                "quote": words, "text": words, "kind": "fact", "subject": None, "attribute": None,
-                "value": None, "entities": [], "valid_from": None, "valid_to": None,
-                "confidence": 0.9, **({"message": number} if several else {}),
-            }
-        )  # fmt: skip
-    return {"facts": facts}
 
 
 def box(number: int) -> str:
     return f"Box {number} holds {number} pens."
-
-
-def texts(told: str) -> list[str]:
-    """The messages of one call."""
-    return [text for _, text in FENCED.findall(told)]
 
 
 class Calm:
@@ -85,7 +62,7 @@ class Calm:
 @pytest.fixture
 def node() -> Iterator[ScriptedNode]:
     with nodes(1) as (made,):
-        made.good = stating
+        made.good = echo
         yield made
 
 
@@ -218,7 +195,7 @@ def test_one_that_a_model_falls_over_fails_alone_and_is_read_alone(
     tmp_path: Path, node: ScriptedNode
 ) -> None:
     def good(told: str) -> Any:
-        return {"nonsense": 1} if box(2) in told else stating(told)
+        return {"nonsense": 1} if box(2) in told else echo(told)
 
     node.good = good
     with opened(Calm(tmp_path, node)) as calm:
@@ -228,11 +205,24 @@ def test_one_that_a_model_falls_over_fails_alone_and_is_read_alone(
         assert calm.states() == ["failed"]
         assert len(set(node.told)) == len(node.told), "never the same again"
         node.told.clear()
-        node.good = stating
+        node.good = echo
         calm.say(5)
         calm.later(3600)
         eventually(lambda: len(calm.facts()) == 5)
         assert sorted(calm.read()) == [[box(2)], [box(5)]]
+
+
+def test_what_failed_together_is_tried_again_alone(tmp_path: Path, node: ScriptedNode) -> None:
+    node.good = lambda told: {"nonsense": 1}
+    with opened(Calm(tmp_path, node)) as calm:
+        calm.say(1, 2)
+        calm.memory.workers("wait")
+        assert calm.states() == ["failed", "failed"]
+        node.told.clear()
+        node.good = echo
+        calm.later(3600)
+        eventually(lambda: len(calm.facts()) == 2)
+        assert sorted(calm.read()) == [[box(1)], [box(2)]]
 
 
 def test_a_reply_about_several_is_kept_with_none_of_them(
@@ -314,7 +304,7 @@ def test_what_is_forgotten_later_stands_in_no_fact_of_its_neighbours(
     tmp_path: Path, node: ScriptedNode
 ) -> None:
     def good(told: str) -> Any:
-        made = stating(told)
+        made = echo(told)
         for fact in made["facts"]:
             fact["text"] += " and is allergic"
         return made

@@ -185,6 +185,38 @@ def test_what_is_answered_with_an_error_is_no_success(status: int) -> None:
         assert seen.state == "up", "somebody is there"
 
 
+def test_after_two_looks_that_find_nobody_all_goes_on_elsewhere() -> None:
+    """Looks are an interval apart: so people feel a node that hangs for two of them at most."""
+    with nodes(2) as servers:
+        echoing(*servers)
+        sick, well = servers
+        permits, made = threading.Semaphore(1), threading.Semaphore(0)
+
+        def look(endpoint: Endpoint) -> Look:
+            def seen() -> Seen:
+                if endpoint.url == sick.url:
+                    permits.acquire()
+                    made.release()
+                return Seen(sick.well if endpoint.url == sick.url else True, 1)
+
+            return seen
+
+        dispatcher = Dispatcher(list(map(node_of, servers)), pace=Pace(probe_s=0.005), look=look)
+        with contextlib.closing(dispatcher), ThreadPoolExecutor(2) as pool:
+            chat = chat_at(dispatcher)
+            assert chat.context_tokens() == 8192 and made.acquire(timeout=LONG_S)
+            sick.hang()
+            asked = [pool.submit(ask, chat, text) for text in "ab"]
+            eventually(lambda: sick.inside == 1 and well.told != [])
+            permits.release()
+            assert made.acquire(timeout=LONG_S)
+            assert states(dispatcher)[0] != "down", "one look may be bad luck"
+            permits.release()
+            assert sorted(each.result(LONG_S) for each in asked) == [["a"], ["b"]]
+            assert states(dispatcher) == ["down", "up"] and sorted(well.told) == ["a", "b"]
+            permits.release(1_000)
+
+
 def test_a_slow_node_gets_less() -> None:
     with nodes(2) as servers, dispatching(servers) as dispatcher:
         echoing(*servers)
