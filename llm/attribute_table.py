@@ -63,8 +63,8 @@ _ROLES = (
 _DAY_NAMES = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|Christmas|Easter|New Year"
 _MOVED = (
     r"(?:(?:is|was|has|were|have|got|will be)(?: now)?(?: been)? )?(?:moved|rescheduled|postponed"
-    r"|pushed|shifted|changed|brought forward|delayed)(?: from [^,]{1,30}?)?(?: back| forward)? "
-    r"(?:to|until)"
+    r"|pushed|shifted|changed|brought forward|delayed|slipped|extended)(?: from [^,]{1,30}?)?"
+    r"(?: back| forward)? (?:to|until)"
 )
 _HELD = (
     r"(?:(?:is|are|will be)(?: now| still)?(?: (?:scheduled|set|booked|planned|happening|held))?"
@@ -198,6 +198,10 @@ def _is_adverb(word: str) -> bool:
 
 _CLOCK_VALUE = rf"(?P<v>{CLOCK})"
 _DAY_VALUE = rf"(?P<v>{DAY}(?: at {CLOCK})?)"
+_DAYS_VALUE = (
+    r"(?P<v>(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days"
+    r"(?: and (?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days)?)\b"
+)
 _AMOUNT = (
     r"(?P<v>[^ ,;:!?]*\d[^ ;:!?]*?(?: (?:million|thousand|dollars|euros|pounds|kg|kilos?|lbs?|usd"
     r"|eur"
@@ -221,6 +225,7 @@ DEFAULT = Table(
         ),
         row("date", rf"(?:{_MOVED}(?: on)?|{_HELD}(?: (?:on|for|in))?)", _DAY_VALUE, people=False),
         row("time", rf"(?:{_MOVED}|{_HELD} (?:at|for))", _CLOCK_VALUE, people=False),
+        row("day", rf"(?:{_MOVED}|{_HELD} on)", _DAYS_VALUE, people=False),
         row(
             "location",
             r"(?:(?:has|have) )?(?:moved|relocated)(?: back)? to(?= (?:the )?(?!Room)[A-Z0-9])",
@@ -291,6 +296,18 @@ DEFAULT = Table(
         ),
         row("height", "is", r"(?P<v>\d[\w. '’]{0,12}) tall\b", people=True),
         row("weight", r"weighs?", _AMOUNT),
+        row(
+            "weight",
+            r"(?:is|went|got|has gone) (?:now )?(?:down|up|back) (?:to|at)",
+            r"(?P<v>\d+(?:\.\d+)? ?(?:kg|kilos?|lbs?|pounds))\b",
+            people=True,
+        ),
+        row(
+            "plan",
+            r"(?:(?:is|are)(?: now)? on|(?:(?:has|have|was|were) )?(?:upgraded|downgraded|switched"
+            r"|moved) to)",
+            r"(?:the|an?) (?P<v>[\w -]{2,30}? plan)\b",
+        ),
         row("wake-up time", r"(?:wakes? up|gets? up) (?:at|around)", _CLOCK_VALUE, people=True),
         row("bedtime", r"goes? to (?:bed|sleep) (?:at|around)", _CLOCK_VALUE, people=True),
         row("commute", r"(?:commutes? by|(?:gets?|goes) to work by)", people=True),

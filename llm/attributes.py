@@ -46,10 +46,6 @@ _FAVOURITE = re.compile(
     rf"^(?P<s>[^,;:.!?]{{1,40}}?)['’]s (?:all-time |absolute )?(?P<a>favou?rite [\w -]{{2,40}}?)"
     rf" (?:is|are)(?: now)? {VALUE}{END}"
 )
-_OWNED = re.compile(
-    rf"^(?P<s>(?:[Tt]he )?[^,;:.!?'’]{{1,40}}?)['’]s (?P<a>[\w][\w -]{{1,40}}?) (?:(?:is|are)"
-    rf"(?: now| currently)?|(?:has |was |got )?(?:been )?changed to) {VALUE}{END}"
-)
 # Nina's dog's name is Rufus.
 _NAME_OF = re.compile(
     rf"^(?P<s>[^,;:.!?'’]{{1,40}})['’]s (?P<a>[\w][\w -]{{1,30}})['’]s name is {VALUE}{END}"
@@ -61,7 +57,17 @@ _IS = (
     r"(?:(?:is|are)(?: now| currently| still)?(?: set to| at)?|will be|(?:(?:was|has been|is"
     r"|got) )?"
     r"(?:now )?(?:changed|raised|lowered|reduced|increased|set|extended|moved|renamed|switched"
-    r"|updated|went up|rose|fell|dropped)(?: from [^,]{1,30}?)? to|became)"
+    r"|updated|went (?:up|down)|rose|fell|dropped)(?: from [^,]{1,30}?)? to|became)"
+)
+_IS_NOW = (
+    r"(?:(?:is|are)(?: now| currently| still)?(?: set to| at)?|(?:(?:was|has been|is|has|got) )?"
+    r"(?:been )?(?:now )?(?:changed|raised|lowered|reduced|increased|extended|updated"
+    r"|went (?:up|down)|rose|fell|dropped)(?: from [^,]{1,30}?)? to"
+    r"|(?:(?<=office )|(?<=studio )|(?<=shop ))(?:has )?moved to)"
+)
+_OWNED = re.compile(
+    rf"^(?P<s>(?:[Tt]he )?[^,;:.!?'’]{{1,40}}?)['’]s (?P<a>[\w][\w -]{{1,40}}?) {_IS_NOW} {VALUE}"
+    rf"{END}"
 )
 _PART_OF = re.compile(
     rf"^[Tt]he (?P<a>(?:[a-z]+ )?{PART}) (?:of|for|on|at) (?P<s>[^,;:.!?]{{1,40}}?) {_IS}"
@@ -130,9 +136,10 @@ _PREFERRED = Row(
 )
 _ON_VERSION = Row(
     "version",
-    rf"{SUBJECT}{ADVERB} (?:(?:is|are)(?: now)? on|runs?(?: on)?|uses?|(?:has |have )?upgraded"
-    r" to) (?P<a>(?!Room|Ticket|Route|Level|Track|Line|Platform|Floor|Day|Week"
-    r"|Page)[A-Z][A-Za-z+#]{1,20}) (?P<v>v?\d+(?:\.\d+)*)(?= |$|,)(?! (?:times|people|years))",
+    rf"{SUBJECT}{ADVERB} (?:(?:is|are)(?: now)? on|runs?(?: on)?|uses?|(?:has |have )?"
+    r"(?:was |got )?(?:upgraded|updated|moved|migrated|switched) to) (?P<a>(?!Room|Ticket|Route"
+    r"|Level|Track|Line|Platform|Floor|Day|Week|Page)[A-Z][A-Za-z+#]{1,20}) "
+    r"(?P<v>v?\d+(?:\.\d+)*)(?= |$|,)(?! (?:times|people|years))",
 )
 
 
@@ -205,8 +212,9 @@ _PART_WORDS, _IS_WORDS = (
 # One of these is in whatever `change_of` tells something of.
 _CHANGE_WORDS = frozenset(
     "moved rescheduled postponed pushed shifted changed delayed brought set updated raised lowered "
-    "cut increased reduced extended switched migrated new owner lead manager maintainer captain "
-    "organiser organizer contact landlord assignee reviewer chair editor".split()
+    "cut increased reduced extended switched migrated renamed rebranded new owner lead "
+    "manager maintainer captain organiser organizer contact landlord assignee reviewer chair "
+    "editor".split()
 )
 _THING_WORDS = _PART_WORDS | _CHANGE_WORDS | _USED.words | _VERSIONED.words
 _MAY_BE_THING = re.compile(
@@ -331,7 +339,8 @@ def _settles(subject: str, verb: str) -> bool:
 
 # What passes, or says where or how, is no value: due, late, at home.
 _STATE = re.compile(
-    r"(?:\w+ing|going|about|allergic|based|employed|married|from|always|here|there|so|very|due|late|early|sick|ill"
+    r"(?:\w+ing|going|about|allergic|based|employed|married|from|always|here|there"
+    r"|so|very|due|late|early|sick|ill"
     r"|broken|ready|done|over|near|gone|closed|open|fine|good|great|back|full|empty|expected)\b"
 )
 
@@ -370,11 +379,8 @@ def _owned(found: re.Match[str]) -> Attributes:
 _PART_FOR = re.compile(rf"(?P<a>{PART}) (?:for|of) (?P<s>the .+)")
 _AIMS = frozenset("goal goals dream aim plan priority ambition objective intention wish".split())
 _AT_CLOCK = re.compile(rf"(?:at|from) (?P<v>{CLOCK})")
-# What one has one of: a new one takes the place of the old.
-_NEW = re.compile(
-    r"^(?:new|current|present) (?=(?:[\w-]+ )?(?:address|number|e-?mail|password|pin|surname|name"
-    r"|title|boss|manager|job|office)$)"
-)
+# A new one takes the place of the old.
+_NEW = re.compile(r"^(?:new|current|present) (?=[a-z])")
 
 
 def _made(subject: str, attribute: str, value: str) -> Attributes:

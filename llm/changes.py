@@ -10,10 +10,10 @@ from typing import NamedTuple
 from rewound.llm.attribute_table import CLOCK, DAY, END, SUBJECT, VALUE
 
 PART = (
-    r"(?:deadline|due date|start date|end date|launch date|budget|price|fee|rent|salary|password"
-    r"|passcode|code|combination|pin|PIN|version|status|owner|address|phone number|email|hostname"
-    r"|host|port|url|URL|IP address|IP|limit|quota|target|goal|capacity|timeout|location|venue"
-    r"|theme|topic|title|name|hint|time|date|time ?zone|room|manager|lead|maintainer|assignee"
+    r"(?:deadline|due date|start date|end date|launch date|budget|price|fee|rate|rent|salary"
+    r"|password|passcode|code|combination|pin|PIN|version|status|owner|address|phone number|email"
+    r"|hostname|host|port|url|URL|IP address|IP|limit|quota|target|goal|capacity|timeout|location"
+    r"|venue|theme|topic|title|name|hint|time|date|time ?zone|room|manager|lead|maintainer|assignee"
     r"|reviewer|priority|severity|branch|region|licen[cs]e|colou?r|number|dose|dosage|organi[sz]er"
     r"|captain|contact|landlord|supplier|default)"
 )
@@ -37,6 +37,10 @@ _SWITCHED = re.compile(
     rf"{SUBJECT} (?:(?:has|have) )?(?:switched|migrated|changed|moved over) from "
     rf"(?P<old>[^,;:!?]{{1,40}}?) to {VALUE}{END}"
 )
+_SWITCHED_FOR = re.compile(
+    rf"{SUBJECT} (?:(?:has|have) )?(?:switched|migrated|changed|moved) (?:their|his|her|the|our) "
+    rf"(?P<what>[\w -]{{2,30}}?) from [^,;:!?]{{1,40}}? to {VALUE}{END}"
+)
 _GOT = re.compile(
     rf"{SUBJECT} (?:has|have|got|has got) (?:an? )?new (?P<a>(?:[a-z]+ )?{PART})(?::|,| —| -| is)? "
     r"(?P<v>(?=[^ ]*[\d@])[^,;!?]{2,60})"
@@ -45,6 +49,12 @@ _IS_PART = re.compile(
     r"(?P<v>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2}) (?:is|became)(?: now)? the (?:new )?"
     r"(?P<a>owner|lead|manager|maintainer|captain|organi[sz]er|contact|landlord|assignee|reviewer"
     rf"|chair|editor) (?:of|for) (?P<s>[^,;:!?]{{1,40}}?){END}"
+)
+
+
+_RENAMED = re.compile(
+    rf"{SUBJECT} (?:(?:has|have) )?(?:re-?named|rebranded) "
+    rf"(?P<old>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*) (?:to|as) {VALUE}{END}"
 )
 
 
@@ -79,6 +89,12 @@ def change_of(text: str) -> Change | None:
     switched = _SWITCHED.match(text)
     if switched and not re.search(r"\d{4}", switched["v"]):
         return Change(switched["s"], f"uses instead of {switched['old']}", switched["v"])
+    switched = _SWITCHED_FOR.match(text)
+    if switched and not re.fullmatch(PART, switched["what"]) and not switched["v"][0].isdigit():
+        return Change(switched["s"], f"used for {switched['what']}", switched["v"])
+    renamed = _RENAMED.match(text)
+    if renamed:
+        return Change(renamed["old"], "name", renamed["v"])
     got = _GOT.fullmatch(text)
     if got:
         return Change(got["s"], got["a"], got["v"])

@@ -175,7 +175,7 @@ _DENIERS = frozenset(
     "not never no neither nor without hardly cannot nobody no_one none nothing".split()
 )
 _LEAVERS = frozenset(
-    "stop stopped stops quit quits sold ditched dropped drops cancelled canceled abandoned "
+    "stop stopped stops quit quits sold traded ditched dropped drops cancelled canceled abandoned "
     "discontinued left leaves leaving removed retired ended ends opposes refuses refused "
     "deprecated closed dumped resigned ceased lost stopping quitting unable dislikes hates "
     "replaced replaces replacing".split()
@@ -200,11 +200,11 @@ USED_TO_AFTER = frozenset(
 
 _GIVING_UP = frozenset((("give", "up"), ("giving", "up")))
 # Left for Rome, ended up there, dropped off the keys: nothing is given up.
-_LEFT_OTHERWISE = frozenset("up off for in by with out down on to home early it".split())
+_LEFT_OTHERWISE = frozenset("up off for in by with out down on at to home early it".split())
 _CLOSERS = frozenset("but only instead while whereas although though however rather except".split())
 _TO_END = frozenset("to with by".split())
 # Of what is given away only the thing itself is gone: sold the car to Anya for $200 in Rome.
-_GIVEN = frozenset("sold lost dropped dumped ditched removed sell selling".split())
+_GIVEN = frozenset("sold traded lost dropped dumped ditched removed sell selling".split())
 _GIVEN_TO_END = frozenset("to for from at in on with by during because".split())
 # Not to do these is to do it: do not forget to open the valve.
 _KEPT = frozenset("forget hesitate mind worry fail only just sure".split())

@@ -103,12 +103,15 @@ def leads(text: str, time: TimeExpression) -> bool:
 _DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?|[A-Z][a-z]+ \d{4}|[A-Z][a-z]+ \d+|\d+ [A-Z][a-z]+")
 
 
-_DAYS = frozenset(("due", "deadline", "date", "due date", "start date", "end date", "launch date"))
+_DAYS = frozenset(
+    ("due", "deadline", "date", "expiry", "due date", "start date", "end date", "launch date")
+)
 
 
 def is_the_value(dated: TimeExpression, text: str, attributes: Attributes) -> bool:
     """Whether a date is what is stated, and not since when it holds."""
-    if attributes.value is None or attributes.attribute not in _DAYS:
+    attribute = attributes.attribute or ""
+    if attributes.value is None or not (attribute in _DAYS or attribute.endswith(" deadline")):
         return False
     found = _DATE.search(dated.wording or text[dated.start : dated.end])
     return found is not None and found[0] in attributes.value

@@ -17,11 +17,12 @@ from rewound.llm.claim_words import Token, tokens_of
 from rewound.llm.cues import about, cues_of
 from rewound.llm.denying import denials
 from rewound.llm.english import is_past
-from rewound.llm.grounds import MAY_REVIEW, THINGS_APART, VALUES_GIVEN, YES, settle
+from rewound.llm.grounds import MAY_REVIEW, RENAMED, THINGS_APART, TURNED, VALUES_GIVEN, YES, settle
 from rewound.llm.judging import Claim, Evidence, Pair
 from rewound.llm.limits import differ, limits_of
 from rewound.llm.people import names_people
 from rewound.llm.reading import OPINION, Reading, Table, read
+from rewound.llm.renaming import renames
 from rewound.llm.vocabulary import are_opposites, classes_of, stem
 
 T = TypeVar("T")
@@ -390,6 +391,13 @@ _SUPPOSED = re.compile(
 """What would be, or may be, ends nothing."""
 
 
+_STEPS = re.compile(
+    r" (?:moved|relocated|joined|started (?:working |a (?:new )?job )?at|switched|changed|migrated"
+    r"|upgraded|downgraded|promoted|pushed|rescheduled|delayed|postponed|extended|slipped|raised"
+    r"|lowered|increased|reduced|rose|fell|dropped|went (?:up|down)|is (?:down|up) to|renamed)\b"
+)
+
+
 def _cues(found: Evidence, pair: Pair, old: Reading, new: Reading) -> None:
     text, before = cues_of(pair.new.text), cues_of(pair.old.text)
     said = cues_of(about(pair.new.said, pair.new.text)) if pair.new.said else text
@@ -398,6 +406,8 @@ def _cues(found: Evidence, pair: Pair, old: Reading, new: Reading) -> None:
     correction = text.correction and not before.correction
     apart = pair.new.said is not None
     found["change"] = YES * change
+    found[RENAMED] = YES * renames(pair.new.text, pair.old.text)
+    found[TURNED] = YES * bool(_STEPS.search(pair.new.text))
     found["change_said"] = YES * ((apart and said.change) or change)
     found["correction"] = YES * correction
     found["correction_said"] = YES * ((apart and said.correction) or correction)

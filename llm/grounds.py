@@ -24,6 +24,16 @@ THINGS_APART = "things_apart"
 VALUES_GIVEN = "values_given"
 """Whether both came with the value of the attribute that they share, rather than only in words."""
 
+TURNED = "turned_to"
+"""Whether a statement tells of a step from one value to another: joined, moved to, pushed to."""
+
+RENAMED = "renamed"
+"""Whether another name is given to what the older one only tells the name of."""
+
+REPLACED = "replaced"
+"""Whether both came with a value of what the very same subject has one of, and the newer one says
+that it changed: whatever the words else have in common, the new value takes the old one's place."""
+
 
 def settle(found: Evidence) -> None:
     """Whether one may end the other at all: the same single-valued attribute of the same subject,
@@ -53,6 +63,9 @@ def settle(found: Evidence) -> None:
     framed = framed and not found["labels_differ"]
     framed = framed and not found["things_swapped"] and not found.get("dates_differ")
     counted = found.get("numbers_differ") or found["slot_changed"] or found["opposed"]
+    found[REPLACED] = YES * (not elsewhere and same and _is_replaced(found))
+    found[REPLACED] = max(found[REPLACED], found[RENAMED])
+    found["conflict"] = max(found["conflict"], found[REPLACED])
     found["frame_conflict"] = YES * bool(
         (same and framed and counted) or (near and found["state_changed"])
     )
@@ -89,12 +102,25 @@ def settle(found: Evidence) -> None:
     found["backward"] = YES * bool(near and earlier and alike and differ and not many)
     none = found["plan"] or elsewhere
     found[MAY_REVIEW] = 0 if none else max(found[name] for name in _GROUNDS)
-    # Allergic to walnuts, allergic to pecans; Nina's home, her sister's home: nothing says that one
-    # takes the other's place.
-    beside = (many or bool(found["subject_owned"])) and apart and bool(found.get(VALUES_GIVEN))
-    beside = beside and not (found["correction_said"] or found[MAY_REVIEW])
-    found[ELSEWHERE] = YES * (elsewhere or beside)
+    found[ELSEWHERE] = YES * (elsewhere or _is_beside(found, many))
     found[MAY_END] = YES * (bool(found[MAY_REVIEW]) and _is_sure(found, same, said, put_right))
+
+
+def _is_beside(found: Evidence, many: bool) -> bool:
+    """Allergic to walnuts, allergic to pecans; Nina's home, her sister's home: nothing says that
+    one takes the other's place."""
+    apart = found.get("value_different") and found.get(VALUES_GIVEN)
+    beside = apart and (many or found["subject_owned"])
+    return bool(beside and not (found["correction_said"] or found[MAY_REVIEW]))
+
+
+def _is_replaced(found: Evidence) -> bool:
+    """Whether the newer one tells a new value of what there is one of, and that it is new."""
+    differ = found.get("value_different") or (found.get("value_refined") and found[TURNED])
+    told = found["change_said"] or found[TURNED]
+    open_ = found["plan"] or found["supposed"] or found["also"] or found["still"]
+    given = found.get("single") and found.get(VALUES_GIVEN)
+    return bool(given and differ and told and not open_ and not found["new_earlier"])
 
 
 _GROUNDS = (
@@ -109,6 +135,8 @@ def _is_sure(found: Evidence, same: bool, said: bool, put_right: bool) -> bool:
     many = bool(found.get("attribute_same")) and not found.get("single")
     if found["also"] and not found["denial"] and (many or not found["correction_said"]):
         return False
+    if found[REPLACED]:
+        return True
     if found["denial"] and (found["denies_after_all"] or _is_denied_here(found)):
         return True
     if found["contrasted"]:

@@ -354,7 +354,10 @@ class PieceReader:
                 shown = _agreed(shown, subject == self.name)
                 shown = capitalised(f"{subject} {shown[:1].lower()}{shown[1:]}")
             found.append((part, shown))
-        told = any(attributes_of(shown, self._own).attribute for _, shown in found)
+        told = any(
+            attributes_of(shown, self._own).attribute or _GIVES_UP.search(shown)
+            for _, shown in found
+        )
         return found if told else []
 
     def _part(
@@ -510,6 +513,8 @@ def _agreed(shown: str, one: bool) -> str:
 
 
 _LASTING = ("live", "work")
+# What one has no more: it ends by itself, whatever came in its place.
+_GIVES_UP = re.compile(r"\b(?:sold|cancell?ed|quit|gave up|got rid of|unsubscribed from) ")
 _OF_IT = frozenset("time date room price due status owner version assignee".split())
 
 

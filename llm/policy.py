@@ -18,7 +18,7 @@ import numpy.typing as npt
 from rewound.eventlog.enums import Outcome
 from rewound.llm.evidence import COMPARABLE, RESTATED, SAID_AGAIN
 from rewound.llm.fitting import Floats, fit, losses, probabilities
-from rewound.llm.grounds import ELSEWHERE, MAY_END, MAY_REVIEW
+from rewound.llm.grounds import ELSEWHERE, MAY_END, MAY_REVIEW, REPLACED
 from rewound.llm.judging import Evidence, Opinion
 
 OUTCOMES = (
@@ -147,6 +147,8 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if found.get(SAID_AGAIN):
             return Ruling(Outcome.DUPLICATE, max(sure[0], self.margins[0]), Outcome.DUPLICATE)
         ending, rest = sure[1] + sure[2], (sure[0], sure[3], sure[4])
+        if found.get(REPLACED) and found.get(MAY_END) and not found.get(ELSEWHERE):
+            return self._ended(sure, max(ending, self.margins[1]), found)
         near = bool(found.get(COMPARABLE))
         asks = (near or bool(found.get(MAY_REVIEW))) and not found.get(ELSEWHERE)
         if asks and ending > max(rest):

@@ -6,6 +6,7 @@ compared in the form of `claim_words`: `Nina's phone number is …` and `the pho
 """
 
 import enum
+import re
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -87,7 +88,23 @@ def _singles() -> dict[str, bool]:
 
 def _is_one(attribute: str) -> bool:
     """Of one's favourite of a sort there is one, and of one's opinion of a thing."""
-    return attribute.startswith(("favourite ", "favorite ", OPINION))
+    return attribute.startswith(("favourite ", "favorite ", OPINION)) or (
+        attribute == "value" or attribute.endswith(" version")
+    )
+
+
+def _ends_in_one(attribute: str, index: Index) -> bool:
+    """The thesis deadline is a deadline, the job title a title: of these there is one."""
+    last = tuple(t.stem for t in tokens_of(attribute))[-1:]
+    return index.single.get(index.nouns.get(last, ""), False)
+
+
+def _is_measured(value: str | None) -> bool:
+    """A number, an amount or a date: of these a thing has one at a time."""
+    return bool(value) and _NUMBER.match(value or "") is not None
+
+
+_NUMBER = re.compile(r"[^\w\s]?\d")
 
 
 @lru_cache(maxsize=1 << 15)
@@ -115,7 +132,8 @@ def _read(
         given = _name_of(attribute, index)
         stated = stated if given == name else ()
         singles = _singles() | {row.attribute: row.single for row in extra}
-        single = index.single.get(given, singles.get(attribute, _is_one(given)))
+        one = _is_one(given) or _is_measured(value) or _ends_in_one(given, index)
+        single = index.single.get(given, singles.get(attribute, one))
         name = given
     value = value or (value_ended(text, attribute) if attribute and not stated else None)
     if value:

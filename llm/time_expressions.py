@@ -53,7 +53,8 @@ _FUTURE = re.compile(
 )
 # An appointment that moved lies ahead, though the moving is over.
 _MOVED_TO = re.compile(
-    r"\b(?:moved|postponed|rescheduled|shifted|pushed|brought forward|changed) (?:\w+ ){0,3}?to"
+    r"\b(?:(?:moved|postponed|rescheduled|shifted|pushed|brought forward|changed|slipped|extended"
+    r"|delayed) (?:\w+ ){0,3}?(?:to|until)|(?:planned|scheduled|booked|set) for)"
     rf" (?=(?:the )?(?:{_SOON}|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{_SOON})|\d{{4}}-\d\d"
     r"|\d{1,2}(?::\d\d)? ?[ap]\.?m\b|\d{1,2}(?:st|nd|rd|th)$)\b)",
     re.I,

@@ -335,6 +335,7 @@ def test_a_review_says_how_to_decide_it() -> None:
     assert f"decide with: rewound label {fake.FACT} {fake.OLD} updates" in text
     assert "1 of 3 to be decided in default" in text
     reviews = SAMPLES["ReviewList"]
+    assert isinstance(reviews, r.ReviewList)
     other = msgspec.structs.replace(reviews.reviews[0], old=fake.EVENT, leaning="corrects")
     both = shown(msgspec.structs.replace(reviews, reviews=(*reviews.reviews, other)))
     assert f"decide with: rewound label {fake.FACT} {fake.OLD} updates" in both

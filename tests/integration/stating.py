@@ -9,6 +9,7 @@ from typing import Any
 from rewound.eventlog.errors import RewoundError
 from rewound.memory import Memory
 from rewound.memory import requests as q
+from rewound.memory.replies import View
 from tests.integration.given import HandClock
 from tests.property.driver import Driver
 
@@ -31,6 +32,12 @@ def state(
     fact = written.items[0].id
     assert fact is not None
     return fact
+
+
+def stands(view: View) -> str:
+    """`current`, or why a fact does not stand."""
+    assert view.standing is not None, "every fact stands somehow"
+    return view.standing.state
 
 
 SUBJECTS = ("Nina", "nina", "the Orbit", "Orbit", "Ann Berg")

@@ -401,7 +401,7 @@ def test_whom_only_what_is_over_names_is_known(tmp_path: Path) -> None:
         state(memory, "Nina", "works at", "Orbit", valid_from="2024", valid_to="2025-05-01")
         state(memory, "Nina", "lives in", "Rome", valid_from="2024", valid_to="2025-01-01")
         network = graph(memory, "Nina")
-        assert network.nodes == network.edges == ()
+        assert not network.nodes and not network.edges
         assert network.notes == (
             "Nina is known, but no fact that names it holds at this moment",
             "2 edges of Nina have ended: ask with as_of or valid_at for the graph of then, "

@@ -7,6 +7,7 @@ import pytest
 
 from rewound.memory import Memory
 from rewound.memory.models import Models
+from tests.integration.stating import stands
 
 RULES = Models(embedder="none", extractor="rules", judge="rules")
 
@@ -113,7 +114,7 @@ def test_what_holds_beside_is_neither_ended_nor_asked_about(
     say(memory, *texts)
     listed = memory.list(what="fact", include_superseded=True).items
     assert len(listed) > len(texts)
-    assert [view.text for view in listed if view.standing.state != "current"] == []
+    assert [view.text for view in listed if stands(view) != "current"] == []
     assert memory.reviews().total == 0
 
 
@@ -138,5 +139,5 @@ def test_one_value_with_an_and_in_it_ends_as_one(
 def test_taking_the_message_back_takes_all_its_values(memory: Memory) -> None:
     say(memory, "I'm allergic to walnuts and pecans.")
     (message,) = memory.list(what="message").items
-    memory.undo(message.event)
+    memory.undo(str(message.event))
     assert memory.list(what="fact").items == ()

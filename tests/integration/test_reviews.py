@@ -95,7 +95,8 @@ def test_a_pair_with_a_fact_that_is_over_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize("field", ["valid_to", "expires_at"])
 def test_a_pair_with_a_fact_whose_time_is_over_is_left_out(tmp_path: Path, field: str) -> None:
     with open_store(tmp_path) as store:
-        (old,) = store.remember(OLD, **{field: "2026-01-02T00:00:00Z"})
+        over: dict[str, Any] = {field: "2026-01-02T00:00:00Z"}
+        (old,) = store.remember(OLD, **over)
         (new,) = store.remember(NEW)
         judging.judge(store, new, [(old, Outcome.REVIEW, 610)])
         assert pairs(store) == [(new, old)]

@@ -8,6 +8,7 @@ import pytest
 
 from rewound.memory import Memory, judging
 from rewound.memory.models import Models
+from tests.integration.stating import stands
 
 RULES = Models(embedder="none", extractor="rules", judge="rules")
 State = list[tuple[str, str, str | None]]
@@ -33,7 +34,7 @@ def said(store: Memory, texts: list[tuple[int, str]]) -> Memory:
 def state(memory: Memory, as_of: str | None = None) -> State:
     """Every fact, how it stands, and until when it holds."""
     page = memory.list(what="fact", limit=100, include_superseded=True, as_of=as_of)
-    return sorted((view.text, view.standing.state, view.valid_to) for view in page.items)
+    return sorted((view.text, stands(view), view.valid_to) for view in page.items)
 
 
 def asked(memory: Memory) -> list[tuple[str, str]]:
@@ -64,7 +65,7 @@ def undone(store: Memory, texts: tuple[str, ...], which: int) -> tuple[Memory, s
     """All said, one message taken back, and all settled; and the undoing."""
     memory = said(store, list(enumerate(texts, 1)))
     messages = memory.list(what="message").items
-    reply = memory.undo(messages[which].event)
+    reply = memory.undo(str(messages[which].event))
     memory.workers("wait")
     assert reply.event is not None
     return memory, reply.event
@@ -90,7 +91,7 @@ def test_a_label_on_what_is_left_goes_on_to_hold(store: Memory) -> None:
     memory = said(store, [(1, "I drive a Volvo."), (2, "I drive a Fiat."), (3, "I sold the Fiat.")])
     volvo, _, sold = memory.list(what="fact", include_superseded=True).items
     memory.label(sold.id, volvo.id, "updates")
-    memory.undo(memory.list(what="message").items[1].event)
+    memory.undo(str(memory.list(what="message").items[1].event))
     memory.workers("wait")
     assert [view.text for view in memory.list(what="fact").items] == ["Nina sold the Fiat"]
     memory.label(sold.id, volvo.id, "distinct")
