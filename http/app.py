@@ -18,9 +18,10 @@ from rewound.http import supermemory_v4
 from rewound.http.around import around
 from rewound.http.asking import LARGE_BYTES, Desk, Link, encode, is_patient
 from rewound.http.connect_routes import Here, connect_routes
-from rewound.http.connections import Connections
+from rewound.http.connections import ASKER, Connections
+from rewound.http.event_streams import CONTENT_TYPE, streamed
 from rewound.http.gatekeeping import Doorstep
-from rewound.http.guarding import Handler, guard
+from rewound.http.guarding import REQUEST_ID, Handler, guard
 from rewound.http.health import Prober
 from rewound.http.limits import Limits, expected, json_body, read_body
 from rewound.http.metrics import Counted, Metrics
@@ -31,6 +32,7 @@ from rewound.http.routing import ROUTES, Route, wrong_kind
 from rewound.memory import RewoundError
 from rewound.memory import requests as q
 from rewound.memory.foreign_ids import kind_of_id
+from rewound.memory.hearing import Asker
 from rewound.memory.replies import Portrait, Reply, Shown, Versions
 
 
@@ -115,10 +117,16 @@ def _handler(route: Route, served: Served) -> Handler:
         raw = await json_body(request, limits)
         key = request.headers.get("Idempotency-Key")
         path = request.match_info
-        if len(raw) > LARGE_BYTES:
-            asked = await desk.run(lambda: route.asked(reader.body(raw), path, key))
-            return await _answer(route, served, asked, large=True)
-        return await _answer(route, served, route.asked(reader.body(raw), path, key))
+
+        def read() -> tuple[msgspec.Struct, q.Request]:
+            filled = reader.body(raw)
+            return filled, route.asked(filled, path, key)
+
+        large = len(raw) > LARGE_BYTES
+        filled, asked = await desk.run(read) if large else read()
+        if isinstance(asked, q.Inquire):
+            return await _respond(request, filled, served, asked)
+        return await _answer(route, served, asked, _asker(request, asked), large=large)
 
     return handle
 
@@ -138,9 +146,39 @@ def _query_handler(route: Route, served: Served) -> Handler:
         asked = route.asked(filled, request.match_info, key)
         if route.text and _wants_markdown(filled, request.headers.get("Accept", "")):
             return await _markdown(served, asked)
-        return await _answer(route, served, asked)
+        return await _answer(route, served, asked, _asker(request, asked))
 
     return handle
+
+
+def _asker(request: web.Request, asked: q.Request) -> Asker | None:
+    """Who goes when the client does, where a model may be asked for it."""
+    if not isinstance(asked, q.Asks):
+        return None
+    request[ASKER] = asker = Asker()
+    return asker
+
+
+async def _respond(
+    request: web.Request, filled: msgspec.Struct, served: Served, asked: q.Inquire
+) -> web.StreamResponse:
+    """The answer to a question, in parts or as a whole."""
+    desk = served.desk
+    asker = request[ASKER] = Asker()
+    if _wants_events(filled, request.headers.get("Accept", "")):
+        return await streamed(request, desk, asked, asker, request[REQUEST_ID])
+    reply = await desk.answer(asked, asker, lambda part: None)
+    return web.Response(body=await desk.encoded(reply), headers=JSON)
+
+
+def _wants_events(filled: msgspec.Struct, accept: str) -> bool:
+    """By `stream`, else by the first type that the Accept header names."""
+    named: bool | None = getattr(filled, "stream", None)
+    return _first_type(accept) == CONTENT_TYPE if named is None else named
+
+
+def _first_type(accept: str) -> str:
+    return accept.split(",")[0].partition(";")[0].strip().lower()
 
 
 def _wants_markdown(filled: msgspec.Struct, accept: str) -> bool:
@@ -148,7 +186,7 @@ def _wants_markdown(filled: msgspec.Struct, accept: str) -> bool:
     named: str | None = getattr(filled, "format", None)
     if named is not None:
         return named == "markdown"
-    return accept.split(",")[0].partition(";")[0].strip().lower() == "text/markdown"
+    return _first_type(accept) == "text/markdown"
 
 
 async def _markdown(served: Served, asked: q.Request) -> web.Response:
@@ -160,7 +198,12 @@ async def _markdown(served: Served, asked: q.Request) -> web.Response:
 
 
 async def _answer(
-    route: Route, served: Served, asked: q.Request, *, large: bool = False
+    route: Route,
+    served: Served,
+    asked: q.Request,
+    asker: Asker | None,
+    *,
+    large: bool = False,
 ) -> web.Response:
     desk = served.desk
     if isinstance(asked, q.Write):
@@ -175,7 +218,7 @@ async def _answer(
     if route.kind is not None:
         body = await desk.run(lambda: _one(route, desk, asked), patient=is_patient(asked))
         return web.Response(body=body, headers=JSON)
-    return web.Response(body=await desk.read(asked), headers=JSON)
+    return web.Response(body=await desk.read(asked, asker), headers=JSON)
 
 
 def _check_node_changes(asked: q.Request, limits: Limits) -> None:

@@ -5,7 +5,8 @@ without a thread; a large one, whose checking alone takes a while, in a thread. 
 what does not fit is refused at once with 503, rather than kept waiting in growing memory.
 
 A read that waits for a position (`at_least`) may hold its thread for long, so such reads get half
-of the threads and half of the waiting room: the others always find a thread. Health has its own.
+of the threads and half of the waiting room: the others always find a thread. Health has its own,
+and so have questions that are to be answered, for a model may take long.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -23,6 +25,7 @@ import msgspec
 from rewound.http.limits import Limits
 from rewound.http.problems import Problem
 from rewound.memory import requests as q
+from rewound.memory.hearing import Asker, Listener, asked_by, heard_by
 from rewound.memory.replies import Reply
 
 LARGE_BYTES = 16 * 1024
@@ -65,11 +68,15 @@ class Desk:
         threads = 2 * (os.cpu_count() or 1) + 4
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="rewound-http")
         self._store_threads = ThreadPoolExecutor(_STORE_THREADS, thread_name_prefix="rewound-store")
+        self._answer_threads = ThreadPoolExecutor(
+            limits.answers_at_once, thread_name_prefix="rewound-answer"
+        )
         self._health_thread = ThreadPoolExecutor(1, thread_name_prefix="rewound-health")
         self._reads_max = threads + limits.reads_waiting
         self._turns = asyncio.Semaphore(threads // 2)
         self._bridge = Bridge(asyncio.get_running_loop())
         self._patient = 0  # of the reads
+        self._answers = 0
         self.reads = 0
         self.writes = 0
 
@@ -107,10 +114,33 @@ class Desk:
         """Begin a look at the store's health, in the thread that does nothing else."""
         return self._bridge.result_of(self._health_thread.submit(work))
 
-    async def read(self, request: q.Request) -> bytes:
-        """The reply to a question, as JSON."""
-        patient = is_patient(request)
-        return await self.run(lambda: encode(self.link.call(request)), patient=patient)
+    async def read(self, request: q.Request, asker: Asker | None = None) -> bytes:
+        """The reply to a question, as JSON. What it asks of models is given up once `asker`
+        goes."""
+
+        def work() -> bytes:
+            with nullcontext() if asker is None else asked_by(asker):
+                return encode(self.link.call(request))
+
+        return await self.run(work, patient=is_patient(request))
+
+    async def answer(self, request: q.Inquire, asker: Asker, hear: Listener) -> Reply:
+        """The answer to a question; `hear` is told of its parts, in another thread. A model's work
+        on it ends once `asker` goes."""
+        if self._answers >= self._limits.answers_at_once + self._limits.answers_waiting:
+            raise _busy(self._answers, "questions")
+
+        def work() -> Reply:
+            if asker.gone:
+                raise Problem("store_busy", "whoever asked this has gone")
+            with asked_by(asker), heard_by(hear):
+                return self.link.call(request)
+
+        self._answers += 1
+        try:
+            return await self._bridge.result_of(self._answer_threads.submit(work))
+        finally:
+            self._answers -= 1
 
     async def store(self, request: q.Request) -> bytes:
         """The reply to a request about the whole store, which may take long."""
@@ -148,6 +178,7 @@ class Desk:
     def close(self) -> None:
         """Finish what is under way, then let go of the store. Blocks."""
         self._threads.shutdown()
+        self._answer_threads.shutdown()
         self._store_threads.shutdown()
         self._health_thread.shutdown()
         self.link.close()

@@ -43,6 +43,9 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "cli_read",
         ("search", "Find facts and passages, with their sources."),
     )
+    | _entries(
+        "cli_ask", ("ask", "Answer a question from what is remembered, each sentence cited.")
+    )
     | _entries("cli_explain", ("explain", "Say what became of an item in a search, and why."))
     | _entries(
         "cli_read",

@@ -60,7 +60,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     page: Positive = 50
     """Rows that `list`, `log` and `jobs` show."""
     budget: Positive = 1200
-    """Tokens that `context` packs its answer into."""
+    """Tokens that `context` packs its answer into, and that `ask` draws its answer from."""
     max_text_mb: Annotated[int, msgspec.Meta(ge=1, le=32)] = 8
     """Larger files are skipped by `ingest`, longer lines by `import` (in MiB)."""
     embedder: Literal["minilm", "hashing", "onnx", "server", "none"] = "minilm"
@@ -121,6 +121,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What takes a question apart, to search for its parts too: `model` asks the chat server."""
     decompose: Literal["asked", "always"] = "asked"
     """Whether it does so for questions that ask for it, or for all that do not say no."""
+    answerer: Literal["facts", "model", "none"] = "facts"
+    """What answers questions: `facts` by what was found itself, `model` asks the chat server."""
+    answer_confidence: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
+    """Where even what fits best is less likely to answer, the answer is not known."""
+    answer_timeout_s: Annotated[int, msgspec.Meta(ge=1, le=600)] = 60
+    """How many seconds a model has for one answer."""
     nodes: str | tuple[NodeSetting, ...] | None = None
     """Model servers: names of machines and addresses, separated by commas; tables in the file."""
     bg_nodes: str | None = None

@@ -19,6 +19,7 @@ from aiohttp import web
 
 from rewound.http.limits import Limits
 from rewound.http.problems import JSON_HEADERS, Error, ErrorDetail, Problem, telling_of
+from rewound.memory.hearing import Asker
 
 _TOO_MANY = Error(
     error=ErrorDetail(
@@ -26,6 +27,10 @@ _TOO_MANY = Error(
     )
 )
 
+
+ASKER: web.RequestKey[Asker] = web.RequestKey("asker", Asker)
+"""Who stands for the client of a request where a model may be asked: it goes when the client does.
+"""
 
 UNNUMBERED = "unread"
 """The request id of what was no request."""
@@ -72,7 +77,11 @@ class Speaker(web.RequestHandler):
         self._keepalive_handle = self._loop.call_at(close_time, self._process_keepalive)
 
     def connection_lost(self, exc: BaseException | None) -> None:
+        request = self._current_request
         super().connection_lost(exc)
+        asker = None if request is None else request.get(ASKER)
+        if asker is not None:
+            asker.go()  # models that work for it may stop
         self._among.left()
 
     @property

@@ -50,11 +50,12 @@ def body_form(
     *,
     omit: Iterable[str] = (),
     only: Iterable[str] = (),
+    more: Iterable[Field] = (),
 ) -> type[msgspec.Struct]:
-    """The form of a body: the request's own fields, or `only` some of them."""
+    """The form of a body: the request's own fields, or `only` some of them, and `more`."""
     fields = fields_of(request, omit)
     kept = frozenset(only)
-    return form(name, [field for field in fields if not kept or field[0] in kept])
+    return form(name, [*(field for field in fields if not kept or field[0] in kept), *more])
 
 
 def query_form(

@@ -30,6 +30,9 @@ from rewound.http.problems import JSON_HEADERS, Error, Problem, invalid, telling
 OPEN_PATHS = frozenset({"/", "/health", "/docs", "/openapi.json"}) | CONNECT_PATHS
 """Answered without a key: they hold nothing of the store."""
 
+REQUEST_ID: web.RequestKey[str] = web.RequestKey("request_id", str)
+"""For what goes out before the handler has ended."""
+
 _HOSTS_KEPT = 256
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -71,7 +74,7 @@ def guard(
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
         started = time.perf_counter()
-        request_id = f"{id_prefix}-{next(numbers):x}"
+        request[REQUEST_ID] = request_id = f"{id_prefix}-{next(numbers):x}"
         try:
             check(request)
             response = await handler(request)

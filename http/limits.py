@@ -40,6 +40,9 @@ class Limits(NamedTuple):
     turn_s: float = 10.0
     """A read with `at_least` waits so long for a thread when many of them hold one already."""
     writes_waiting: int = 4_096
+    answers_at_once: int = 16
+    """Questions being answered, each of which may hold a thread for as long as a model takes."""
+    answers_waiting: int = 64
     fresh_s: float = 5.0
     """Figures of the whole store are asked for at most this often: they read every container."""
     node_changes: bool = False

@@ -79,7 +79,7 @@ def _operation(route: Route, refs: dict[Any, Any], components: dict[str, Any]) -
         "tags": [route.section],
         "summary": route.summary,
         "parameters": [*_path_parameters(route.path_names)],
-        "responses": _responses(refs[route.reply], refs[Error], text=route.text),
+        "responses": _responses(refs[route.reply], refs[Error], _also(route)),
     }
     if route.writes:
         operation["parameters"].append(_KEY)
@@ -159,10 +159,17 @@ def _body(form: type[msgspec.Struct], schema: Any) -> dict[str, Any]:
     return {"required": needed, "content": {_JSON: {"schema": schema}}}
 
 
-def _responses(schema: Any, error: Any, *, text: bool = False) -> dict[str, Any]:
+def _also(route: Route) -> str | None:
+    """What a route answers with besides JSON, where a client asks for it."""
+    if route.streams:
+        return "text/event-stream"
+    return "text/markdown" if route.text else None
+
+
+def _responses(schema: Any, error: Any, also: str | None = None) -> dict[str, Any]:
     content = {_JSON: {"schema": schema}}
-    if text:
-        content["text/markdown"] = {"schema": {"type": "string"}}
+    if also is not None:
+        content[also] = {"schema": {"type": "string"}}
     responses: dict[str, Any] = {"200": {"description": "Success.", "content": content}}
     for status in _COMMON_ERRORS:
         codes = ", ".join(code for code, number in STATUS.items() if number == status)

@@ -8,6 +8,7 @@ import msgspec
 from rich.text import Text
 
 from rewound.http import (
+    render_ask,
     render_eval,
     render_explain,
     render_feed,
@@ -149,6 +150,7 @@ RENDERERS: dict[type, Callable[[Sheet, Any], None]] = {
     Forgot: lambda sheet, reply: forgot(sheet, reply, "forgotten"),
     Erased: erased,
     Undid: undid,
+    **render_ask.RENDERERS,
     **render_eval.RENDERERS,
     **render_explain.RENDERERS,
     **render_feed.RENDERERS,

@@ -30,6 +30,10 @@ FORMAT = (("format", q.ProfileFormat | None, None),)
 """The parameter of routes whose reply has a text in Markdown."""
 
 
+STREAM = (("stream", bool | None, None),)
+"""The parameter of routes whose reply can be told in parts."""
+
+
 class Route(NamedTuple):
     """One method and path. `kind` is what an id in the path must be, where only one will do."""
 
@@ -45,6 +49,8 @@ class Route(NamedTuple):
     kind: str | None = None
     text: bool = False
     """Whether the reply has a `text` in Markdown, which `format` or the Accept header ask for."""
+    streams: bool = False
+    """Whether the reply is told in parts too, where `stream` or the Accept header ask for that."""
 
     @property
     def in_body(self) -> bool:
@@ -65,6 +71,8 @@ class Route(NamedTuple):
         values = msgspec.structs.asdict(filled)
         if self.text:
             del values["format"]
+        if self.streams:
+            del values["stream"]
         if self.writes:
             with_key(values, key)
         return _settled(self.build(values, path))
@@ -185,20 +193,24 @@ def _route(
     filters: tuple[str, ...] = FILTER_PARTS,
     kind: str | None = None,
     text: bool = False,
+    streams: bool = False,
 ) -> Route:
     """A route. `names`: part of the path -> field; `fixed`: fields that the route itself sets."""
     fixed, names = fixed or {}, names or {}
     left_out = (*omit, *fixed, *names.values())
     name = _form_name(method, path)
     if method in _WITH_BODY:
-        filled = body_form(name, request, omit=left_out, only=only)
+        told = STREAM if streams else ()
+        filled = body_form(name, request, omit=left_out, only=only, more=told)
         build: Build = partial(_plain, request, fixed, names)
     else:
         more = FORMAT if text else ()
         filled = query_form(name, request, omit=left_out, filters=filters, more=more)
         build = partial(_from_query, request, fixed, names)
     reader = FormReader(filled)
-    return Route(method, path, summary, section, request, reply, filled, build, reader, kind, text)
+    return Route(
+        method, path, summary, section, request, reply, filled, build, reader, kind, text, streams
+    )
 
 
 def _form_name(method: str, path: str) -> str:
@@ -303,6 +315,8 @@ def _reading() -> list[Route]:
         make("GET", "/v1/explain", q.Explain, r.Traced, "The same, with a query string."),
         make("POST", "/v1/context", q.Context, r.Packed,
              "Pack what is relevant into a budget of tokens."),
+        make("POST", "/v1/ask", q.Inquire, r.Responded,
+             "Answer a question from what is remembered, each sentence cited.", streams=True),
         make("GET", "/v1/profile", q.Profile, r.Portrait,
              "What is known, in short: what is stable, what is recent, and buckets by name.",
              omit=("include_forgotten",), filters=_LISTED, text=True),

@@ -11,6 +11,7 @@ from typing import Any
 from rewound.eventlog.enums import Why
 from rewound.llm.calling import Refused, Server, lasting, says_too_long
 from rewound.llm.chat_model import Spent, spent_in
+from rewound.llm.chat_streams import Hearer, Reply, anthropic_piece
 from rewound.llm.replies import Answer, ChatFailed, Schema, envelope, object_in
 from rewound.llm.server_facts import count_of, probe_s
 
@@ -70,17 +71,10 @@ class Anthropic:
     ) -> dict[str, Any]:
         """One object of the form of `schema`, of at most `max_tokens`. Raises ChatFailed, after
         `timeout_s` at the latest."""
-        left_s = lasting(timeout_s)
-        try:
-            body = self._post(system, user, schema, max_tokens, left_s())
-        except Refused as refused:
-            if not (self._temperature and "temperature" in refused.words):
-                raise self._refusal(refused) from None
-            self._temperature = False
-            try:
-                body = self._post(system, user, schema, max_tokens, left_s())
-            except Refused as again:
-                raise self._refusal(again) from None
+        tool = {"name": TOOL, "description": "Give the answer.", "input_schema": schema}
+        asked = self._asked(system, user, max_tokens)
+        asked |= {"tools": [tool], "tool_choice": {"type": "tool", "name": TOOL}}
+        body = self._post(asked, self._server.post, timeout_s)
         if self._spent is not None:
             self._spent(spent_in(body))
         try:
@@ -89,21 +83,61 @@ class Anthropic:
             failed.reply = self._server.evidence(body)
             raise
 
-    def _post(
-        self, system: str, user: str, schema: Schema, max_tokens: int, timeout_s: float | None
-    ) -> bytes:
-        tool = {"name": TOOL, "description": "Give the answer.", "input_schema": schema}
-        asked: dict[str, Any] = {
+    def speak(
+        self,
+        system: str,
+        user: str,
+        hearer: Hearer,
+        max_tokens: int,
+        timeout_s: float | None = None,
+    ) -> None:
+        """Tell the hearer at most `max_tokens` of words as they come. Raises ChatFailed, after
+        `timeout_s` at the latest."""
+        reply = Reply(hearer, anthropic_piece, _answer_in)
+
+        def post(url: str, asked: Any, within_s: float | None) -> bytes:
+            return self._server.post_for_lines(url, asked, reply.line, within_s)
+
+        asked = self._asked(system, user, max_tokens) | {"stream": True}
+        body = self._post(asked, post, timeout_s)
+        try:
+            reply.end(body)
+        except ChatFailed as failed:
+            failed.reply = self._server.evidence(body)
+            raise
+        finally:
+            if self._spent is not None:
+                self._spent(max(reply.spent, spent_in(body)))
+
+    def _asked(self, system: str, user: str, max_tokens: int) -> dict[str, Any]:
+        return {
             "model": self._model,
             "max_tokens": max_tokens,
             "system": system,
             "messages": [{"role": "user", "content": user}],
-            "tools": [tool],
-            "tool_choice": {"type": "tool", "name": TOOL},
         }
+
+    def _post(
+        self,
+        asked: dict[str, Any],
+        post: Callable[[str, Any, float | None], bytes],
+        timeout_s: float | None,
+    ) -> bytes:
+        """The reply, asked for again without a temperature where the model takes none. Raises
+        ChatFailed."""
+        left_s = lasting(timeout_s)
+        url = f"{self._server.base}/messages"
         if self._temperature:
-            asked["temperature"] = 0
-        return self._server.post(f"{self._server.base}/messages", asked, timeout_s)
+            try:
+                return post(url, asked | {"temperature": 0}, left_s())
+            except Refused as refused:
+                if "temperature" not in refused.words:
+                    raise self._refusal(refused) from None
+                self._temperature = False
+        try:
+            return post(url, asked, left_s())
+        except Refused as refused:
+            raise self._refusal(refused) from None
 
     def _refusal(self, refused: Refused) -> ChatFailed:
         where, status = self._server.where, refused.status

@@ -1,4 +1,8 @@
-"""Whoever asks something of a node, and what is said when no node was asked."""
+"""Whoever asks something of a node, and what is said when no node was asked.
+
+Whoever asks at a door is not known to the stages in between, so it stands in the context: what is
+asked in there is given up once they go.
+"""
 
 from __future__ import annotations
 
@@ -31,22 +35,71 @@ class Asker:
     """Whoever asks, and may go away: then its calls wait no longer."""
 
     def __init__(self) -> None:
-        self.gone = False
+        self._gone = False
         self._told: list[Callable[[], None]] = []
+
+    @property
+    def gone(self) -> bool:
+        return self._gone
 
     def go(self) -> None:
         """From any thread."""
-        self.gone = True
+        self._gone = True
         for tell in list(self._told):
             tell()
 
     @contextmanager
     def telling(self, tell: Callable[[], None]) -> Iterator[None]:
+        """Call `tell` when it goes in here; one that has gone already does not say so again."""
         self._told.append(tell)
         try:
             yield
         finally:
             self._told.remove(tell)
+
+
+class _Either(Asker):
+    """Two that stand for one call: it is over when either goes."""
+
+    def __init__(self, one: Asker, other: Asker) -> None:
+        super().__init__()
+        self._pair = (one, other)
+
+    @property
+    def gone(self) -> bool:
+        return any(each.gone for each in self._pair)
+
+    @contextmanager
+    def telling(self, tell: Callable[[], None]) -> Iterator[None]:
+        one, other = self._pair
+        with one.telling(tell), other.telling(tell):
+            yield
+
+
+# --- who asks in a context
+
+_here: ContextVar[Asker | None] = ContextVar("_here", default=None)
+
+
+@contextmanager
+def asked_by(asker: Asker) -> Iterator[None]:
+    """All that is asked of a model in here, in this context, is asked for this one."""
+    token = _here.set(asker)
+    try:
+        yield
+    finally:
+        _here.reset(token)
+
+
+def asker_here() -> Asker:
+    """Whoever asks in this context; one that never goes when nobody said."""
+    return _here.get() or Asker()
+
+
+def together(asker: Asker | None) -> Asker:
+    """That one and whoever asks in this context, as one."""
+    here = asker_here()
+    return here if asker is None else _Either(asker, here)
 
 
 # --- what may be in vain by the time that a server is free for it

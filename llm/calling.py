@@ -12,14 +12,15 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 
 from rewound.eventlog.enums import Why
+from rewound.llm.askers import asker_here
 from rewound.llm.failing import ServerFailed
 
 CONNECT_S = 10.0
@@ -82,7 +83,7 @@ class Server:
         keys = [headers.get(name, "") for name in ("Authorization", "x-api-key")]
         self._secrets = [key.removeprefix("Bearer ") for key in keys if key]
         self._closed = False
-        self._sockets: set[socket.socket] = set()
+        self._calls: set[_Call] = set()
         self._lock = threading.Lock()
         self._client = httpx.Client(
             headers=headers,
@@ -96,20 +97,25 @@ class Server:
         """Give up: what is under way ends at once with a failure, and so does all that follows."""
         self._closed = True
         with self._lock:
-            sockets = list(self._sockets)
-            self._sockets.clear()
-        for each in sockets:
-            with suppress(OSError):  # Its other end was faster.
-                each.shutdown(socket.SHUT_RDWR)
+            calls = list(self._calls)
+        for call in calls:
+            call.break_off()
         self._client.close()
 
     def post(self, url: str, asked: Any, timeout_s: float | None = None) -> bytes:
         """The body of a reply with status 200. Raises Refused and the server's failure.
 
-        The call ends after `timeout_s`, by default the server's own; its connection is closed then,
-        from which a server sees that nobody waits.
+        The call ends after `timeout_s`, by default the server's own, and when whoever asks in this
+        context goes; its connection is closed then, from which a server sees that nobody waits.
         """
         return self._request("POST", url, asked, timeout_s)
+
+    def post_for_lines(
+        self, url: str, asked: Any, each: Callable[[bytes], None], timeout_s: float | None = None
+    ) -> bytes:
+        """The same for a body that comes bit by bit: `each` is told of every line, once it is
+        whole, without its end. What it raises ends the call."""
+        return self._request("POST", url, asked, timeout_s, each)
 
     def told(self, url: str, timeout_s: float | None = None) -> Any:
         """The JSON that an address tells, None where there is no such address. Raises the server's
@@ -130,30 +136,45 @@ class Server:
             text = text.replace(secret, "…")
         return text[:EVIDENCE_CHARS_MAX]
 
-    def _request(self, method: str, url: str, asked: Any, timeout_s: float | None) -> bytes:
+    def _request(
+        self,
+        method: str,
+        url: str,
+        asked: Any,
+        timeout_s: float | None,
+        each: Callable[[bytes], None] | None = None,
+    ) -> bytes:
         allowed_s = self._timeout_s if timeout_s is None else min(timeout_s, self._timeout_s)
         if allowed_s <= 0:
             raise self.failure("did not answer in time", Why.UNREACHABLE)
         until = time.monotonic() + allowed_s
-        try:
-            with self._client.stream(
-                method,
-                url,
-                json=asked,
-                timeout=httpx.Timeout(allowed_s, connect=min(CONNECT_S, allowed_s)),
-                extensions={"trace": self._trace},
-            ) as response:
-                body = self._bounded(response, until)
-        except httpx.TimeoutException:
-            what = f"did not answer within {_shown(allowed_s)} s"
-            raise self.failure(what, Why.UNREACHABLE) from None
-        except (httpx.HTTPError, httpx.InvalidURL, RuntimeError, OSError) as error:
-            # RuntimeError is what a client says that was closed in between.
-            if isinstance(error, RuntimeError) and not self._closed:
-                raise
-            what = "is not asked any more" if self._closed else "cannot be reached"
-            what = f"{what} ({type(error).__name__})"
-            raise self.failure(what, Why.UNREACHABLE) from None
+        late = f"did not answer within {_shown(allowed_s)} s"
+        with self._under_way() as call:
+            try:
+                with self._client.stream(
+                    method,
+                    url,
+                    json=asked,
+                    timeout=httpx.Timeout(allowed_s, connect=min(CONNECT_S, allowed_s)),
+                    extensions={"trace": call.trace},
+                ) as response:
+                    listens = each is not None and response.status_code == 200
+                    with _ending(call, until if listens else None):
+                        body = self._bounded(response, until, each if listens else None)
+                if call.broken:
+                    raise httpx.ReadError("its connection was closed from here")
+            except httpx.TimeoutException:
+                raise self.failure(late, Why.UNREACHABLE) from None
+            except (httpx.HTTPError, httpx.InvalidURL, RuntimeError, OSError) as error:
+                # RuntimeError is what a client says that was closed in between.
+                if isinstance(error, RuntimeError) and not self._closed:
+                    raise
+                left = self._closed or asker_here().gone
+                if call.broken and not left:
+                    raise self.failure(late, Why.UNREACHABLE) from None
+                what = "is not asked any more" if left else "cannot be reached"
+                what = f"{what} ({type(error).__name__})"
+                raise self.failure(what, Why.UNREACHABLE) from None
         if response.status_code in _AWAY:
             what = f"is busy or not ready (status {response.status_code})"
             raise self.failure(what, Why.UNREACHABLE)
@@ -161,11 +182,14 @@ class Server:
             raise Refused(response.status_code, error_in(body))
         return body
 
-    def _bounded(self, response: httpx.Response, until: float) -> bytes:
+    def _bounded(
+        self, response: httpx.Response, until: float, each: Callable[[bytes], None] | None
+    ) -> bytes:
         """The body. Raises the server's failure when there is more of it than any answer has, and
         a timeout when it comes in drops: the client's own is for each of them."""
         parts: list[bytes] = []
         size = 0
+        begun = b""
         for part in response.iter_bytes():
             size += len(part)
             if size > self._reply_bytes_max:
@@ -173,19 +197,71 @@ class Server:
             if time.monotonic() > until:
                 raise httpx.ReadTimeout("the reply came too slowly")
             parts.append(part)
+            if each is not None:
+                *lines, begun = (begun + part).split(b"\n")
+                for line in lines:
+                    each(line.removesuffix(b"\r"))
+        if each is not None and begun:
+            each(begun)
         return b"".join(parts)
 
-    def _trace(self, event: str, info: dict[str, Any]) -> None:
-        """Keep each connection's socket: shutting it down wakes a thread that waits for a reply."""
+    @contextmanager
+    def _under_way(self) -> Iterator[_Call]:
+        """A call, broken off when this server is closed or whoever asks in this context goes."""
+        call, asker = _Call(), asker_here()
+        with self._lock:
+            self._calls.add(call)
+        try:
+            with asker.telling(call.break_off):
+                if self._closed or asker.gone:
+                    call.break_off()
+                yield call
+        finally:
+            with self._lock:
+                self._calls.discard(call)
+
+
+class _Call:
+    """One exchange, whose connection can be closed from any thread: that wakes the one that waits
+    for a reply."""
+
+    def __init__(self) -> None:
+        self.broken = False
+        self._lock = threading.Lock()
+        self._sockets: list[socket.socket] = []
+
+    def trace(self, event: str, info: dict[str, Any]) -> None:
+        """What the client tells of its doings: here of its connection."""
         if not event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             return
-        found = info["return_value"].get_extra_info("socket")
         with self._lock:
-            self._sockets = {each for each in self._sockets if each.fileno() >= 0}
-            self._sockets.add(found)
-        if self._closed:
-            with suppress(OSError):
-                found.shutdown(socket.SHUT_RDWR)
+            self._sockets.append(info["return_value"].get_extra_info("socket"))
+            broken = self.broken
+        if broken:
+            self.break_off()
+
+    def break_off(self) -> None:
+        with self._lock:
+            self.broken = True
+            sockets = list(self._sockets)
+        for each in sockets:
+            with suppress(OSError):  # Its other end was faster.
+                each.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def _ending(call: _Call, until: float | None) -> Iterator[None]:
+    """Break a call off at a time: what comes in drops may take any time between two of them."""
+    if until is None:
+        yield
+        return
+    timer = threading.Timer(max(0.0, until - time.monotonic()), call.break_off)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def lasting(timeout_s: float | None) -> Callable[[], float | None]:

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 from rewound.eventlog.enums import Why
 from rewound.llm.calling import Refused, Server, bearer, lasting, says_too_long
 from rewound.llm.chat_model import Spent, spent_in
+from rewound.llm.chat_streams import Hearer, Reply, openai_piece
 from rewound.llm.replies import ChatFailed, Schema, answer_in, object_in
 from rewound.llm.server_facts import Facts, busy_slots, facts_of, is_ready
 
@@ -45,6 +46,8 @@ class _Manner(NamedTuple):
     thinking: Thinking = ""
     room: int = 0
     """Tokens that are allowed for thoughts."""
+    usage: bool = True
+    """Whether a stream is asked to tell what it took."""
 
 
 def tokens_of(text: str) -> int:
@@ -109,14 +112,7 @@ class Chat:
             try:
                 body = self._post(manner, system, user, schema, max_tokens, left_s)
             except Refused as refused:
-                if says_too_long(refused.error):
-                    self._facts = None  # it reads less than it told, or was started anew
-                    what = "says that the text does not fit the model's context"
-                    raise self._server.failure(what, Why.REFUSED, too_long=True) from None
-                other = _otherwise(manner, refused)
-                if other is None:
-                    raise ChatFailed(self._refusal(refused.status), Why.REFUSED) from None
-                manner = other
+                manner = self._other_manner(manner, refused)
                 continue
             if manner != self._manner:
                 _log.info("%s is asked with %s from now on", where, manner.form)
@@ -124,14 +120,73 @@ class Chat:
             return self._read(body, schema, manner)
         raise ChatFailed(f"{where} takes no form of the request", Why.REFUSED)
 
+    def speak(
+        self,
+        system: str,
+        user: str,
+        hearer: Hearer,
+        max_tokens: int,
+        timeout_s: float | None = None,
+    ) -> None:
+        """Tell the hearer at most `max_tokens` of words as they come. Raises ChatFailed, after
+        `timeout_s` at the latest."""
+        left_s = lasting(timeout_s)
+        manner = self._manner or self._first_manner(left_s())
+        for _ in range(len(_FORMS) + 4):
+            asked = self._asked(manner, system, user, max_tokens, left_s) | {"stream": True}
+            if manner.usage:
+                asked["stream_options"] = {"include_usage": True}
+            reply = Reply(hearer, openai_piece, answer_in)
+            url = f"{self._server.base}/chat/completions"
+            try:
+                body = self._server.post_for_lines(url, asked, reply.line, left_s())
+            except Refused as refused:
+                last = manner._replace(form=_FORMS[-1])  # no form is asked for
+                manner = self._other_manner(last, refused)._replace(form=manner.form)
+                continue
+            except ChatFailed:
+                self._facts = None  # what comes back may be another one
+                raise
+            self._heard(reply, body, manner)
+            return
+        raise ChatFailed(f"{self._server.where} takes no form of the request", Why.REFUSED)
+
+    def _heard(self, reply: Reply, body: bytes, manner: _Manner) -> None:
+        self._manner = manner
+        try:
+            reply.end(body)
+        except ChatFailed as failed:
+            failed.reply = self._server.evidence(body)
+            if failed.why is Why.CUT_OFF and reply.thought:
+                self._give_room(manner)
+            raise
+        finally:
+            if self._spent is not None:
+                self._spent(max(reply.spent, spent_in(body)))
+
+    def _give_room(self, manner: _Manner) -> None:
+        if not manner.room:
+            _log.info("%s thinks: its answers get room for that", self._server.where)
+            self._manner = manner._replace(room=THINKING_TOKENS)
+
+    def _other_manner(self, manner: _Manner, refused: Refused) -> _Manner:
+        """How to ask after a refusal. Raises ChatFailed when there is no other way."""
+        if says_too_long(refused.error):
+            self._facts = None  # it reads less than it told, or was started anew
+            what = "says that the text does not fit the model's context"
+            raise self._server.failure(what, Why.REFUSED, too_long=True) from None
+        other = _otherwise(manner, refused)
+        if other is None:
+            raise ChatFailed(self._refusal(refused.status), Why.REFUSED) from None
+        return other
+
     def _read(self, body: bytes, schema: Schema, manner: _Manner) -> dict[str, Any]:
         if self._spent is not None:
             self._spent(spent_in(body))
         try:
             answer = answer_in(body)
-            if answer.cut_off and answer.thought and not manner.room:
-                _log.info("%s thinks: its answers get room for that", self._server.where)
-                self._manner = manner._replace(room=THINKING_TOKENS)
+            if answer.cut_off and answer.thought:
+                self._give_room(manner)
             return object_in(answer, schema)
         except ChatFailed as failed:
             failed.reply = self._server.evidence(body)
@@ -155,6 +210,26 @@ class Chat:
     ) -> bytes:
         if manner.form != "json_schema":
             system += f"\nAnswer with one JSON object of this schema:\n{json.dumps(schema)}\n"
+        asked = self._asked(manner, system, user, max_tokens, left_s)
+        if manner.form == "json_schema":
+            named = {"name": "answer", "strict": True, "schema": schema}
+            asked["response_format"] = {"type": "json_schema", "json_schema": named}
+        elif manner.form == "json_object":
+            asked["response_format"] = {"type": "json_object"}
+        try:
+            return self._server.post(f"{self._server.base}/chat/completions", asked, left_s())
+        except ChatFailed:
+            self._facts = None  # what comes back may be another one
+            raise
+
+    def _asked(
+        self,
+        manner: _Manner,
+        system: str,
+        user: str,
+        max_tokens: int,
+        left_s: Callable[[], float | None],
+    ) -> dict[str, Any]:
         room = min(manner.room, self.context_tokens(left_s()) // 2) if manner.room else 0
         asked: dict[str, Any] = {
             "messages": [
@@ -172,16 +247,7 @@ class Chat:
             asked["chat_template_kwargs"] = {"enable_thinking": False}
         elif manner.thinking == "effort":
             asked["reasoning_effort"] = "none"
-        if manner.form == "json_schema":
-            named = {"name": "answer", "strict": True, "schema": schema}
-            asked["response_format"] = {"type": "json_schema", "json_schema": named}
-        elif manner.form == "json_object":
-            asked["response_format"] = {"type": "json_object"}
-        try:
-            return self._server.post(f"{self._server.base}/chat/completions", asked, left_s())
-        except ChatFailed:
-            self._facts = None  # what comes back may be another one
-            raise
+        return asked
 
     def _refusal(self, status: int) -> str:
         where = self._server.where
@@ -232,6 +298,8 @@ def _otherwise(manner: _Manner, refused: Refused) -> _Manner | None:
         return manner._replace(limit="max_completion_tokens")
     if about == "temperature" and manner.temperature:
         return manner._replace(temperature=False)
+    if manner.usage and "stream_options" in f"{about} {refused.words}":
+        return manner._replace(usage=False)
     if manner.thinking and _THINKING_WORDS.search(f"{about} {refused.words}"):
         return manner._replace(thinking="")
     place = _FORMS.index(manner.form) + 1

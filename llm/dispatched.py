@@ -8,7 +8,8 @@ from typing import Any
 from rewound.eventlog.enums import Why
 from rewound.llm.askers import Asker, NodesBusy, NotAsked
 from rewound.llm.calling import lasting
-from rewound.llm.chat_model import ChatModel
+from rewound.llm.chat_model import ChatModel, SpeakingModel
+from rewound.llm.chat_streams import Hearer
 from rewound.llm.dispatching import Dispatcher
 from rewound.llm.embedding import (
     Embedder,
@@ -102,6 +103,36 @@ class DispatchedChat:
         except NotAsked as error:
             raise NobodyAsked(str(error)) from None
 
+    def speak(
+        self,
+        system: str,
+        user: str,
+        hearer: Hearer,
+        max_tokens: int,
+        timeout_s: float | None = None,
+    ) -> None:
+        """Tell the hearer words as they come. Another node is asked for as long as nothing was
+        told. Raises ChatFailed, after `timeout_s` at the latest."""
+        told = _Telling(hearer)
+
+        def call(endpoint: Endpoint, left_s: float) -> None:
+            within_s = None if timeout_s is None else left_s
+            chat = self._clients.of(endpoint)
+            assert isinstance(chat, SpeakingModel), f"{type(chat).__name__} tells no words"
+            chat.speak(system, user, told, max_tokens, within_s)
+
+        try:
+            self._dispatcher.ask(
+                self._lane,
+                self._role,
+                call,
+                is_away=lambda error: _is_away(error) and not told.any,
+                timeout_s=timeout_s,
+                asker=self._asker,
+            )
+        except NotAsked as error:
+            raise NobodyAsked(str(error)) from None
+
     def context_tokens(self, timeout_s: float | None = None) -> int:
         """How many tokens any of the nodes reads and writes in one call. Raises ChatFailed, after
         `timeout_s` at the latest; by then those count that have told."""
@@ -123,6 +154,21 @@ class DispatchedChat:
         raise NobodyAsked(
             f"no node that answers for {self._role} in the {self._lane} lane can be reached"
         )
+
+
+class _Telling:
+    """Hands words on, and tells whether there were any."""
+
+    def __init__(self, hearer: Hearer) -> None:
+        self._hearer = hearer
+        self.any = False
+
+    def hear(self, words: str) -> None:
+        self.any = True
+        self._hearer.hear(words)
+
+    def were_thoughts(self) -> None:
+        self._hearer.were_thoughts()
 
 
 class DispatchedEmbedder:

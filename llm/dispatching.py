@@ -14,7 +14,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from rewound.llm.askers import Asker, GivenUp, NodesAway, NodesBusy, NotAsked, check_still
+from rewound.llm.askers import (
+    Asker,
+    GivenUp,
+    NodesAway,
+    NodesBusy,
+    NotAsked,
+    check_still,
+    together,
+)
 from rewound.llm.breaking import PACE, Pace
 from rewound.llm.client_sets import Clients
 from rewound.llm.hedging import hedged
@@ -101,12 +109,13 @@ class Dispatcher:
         """What the call gives, made at the least busy server.
 
         One for which `is_away` is made again at another server, for as long as there is one.
-        `timeout_s` bounds the waiting and is told to the call. A `read` may be hedged. Raises what
-        the call raises, and NotAsked.
+        `timeout_s` bounds the waiting and is told to the call. It waits no longer once `asker`
+        goes, or whoever asks in this context. A `read` may be hedged. Raises what the call raises,
+        and NotAsked.
         """
         until = _NEVER if timeout_s is None else time.monotonic() + timeout_s
         self.watch()
-        asker = asker or Asker()
+        asker = together(asker)
         if not read or self._hedge_s is None:
             return self._ask(lane, role, call, is_away, until, asker)
         first: list[str] = []

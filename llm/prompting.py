@@ -28,8 +28,14 @@ class Prompt(NamedTuple):
 @cache
 def prompt(name: str) -> Prompt:
     """The prompt of a name and version such as `extract.v1`."""
-    system = (_FOLDER / f"{name}.md").read_text(encoding="utf-8")
-    return Prompt(system, json.loads((_FOLDER / f"{name}.json").read_text(encoding="utf-8")))
+    schema = (_FOLDER / f"{name}.json").read_text(encoding="utf-8")
+    return Prompt(prompt_text(name), json.loads(schema))
+
+
+@cache
+def prompt_text(name: str) -> str:
+    """What a prompt tells, where no form of an answer goes with it."""
+    return (_FOLDER / f"{name}.md").read_text(encoding="utf-8")
 
 
 def fenced(text: str) -> str:

@@ -38,7 +38,7 @@ class Answer(NamedTuple):
     @property
     def thought(self) -> bool:
         """Whether the model thought before it answered."""
-        return bool(self.reasoning.strip() or _THOUGHTS.match(self.content))
+        return bool(self.reasoning.strip() or THOUGHTS.match(self.content))
 
 
 def read(body: bytes, schema: Schema) -> dict[str, Any]:
@@ -140,18 +140,18 @@ def _one(found: list[dict[str, Any]], content: str) -> dict[str, Any]:
     )
 
 
-_THOUGHTS = re.compile(r"\s*<(think|thinking|thought|reasoning)>", re.I)
-_THOUGHTS_END = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.I)
+THOUGHTS = re.compile(r"\s*<(think|thinking|thought|reasoning)>", re.I)
+THOUGHTS_END = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.I)
 
 
 def _after_thoughts(content: str) -> str:
     """What stands behind the thoughts; empty when these never end."""
-    while found := _THOUGHTS.match(content):
+    while found := THOUGHTS.match(content):
         end = re.compile(rf"</{found[1]}>", re.I).search(content, found.end())
         if end is None:
             return ""
         content = content[end.end() :]
-    if _parsed(content) is _NONE and (ends := list(_THOUGHTS_END.finditer(content))):
+    if _parsed(content) is _NONE and (ends := list(THOUGHTS_END.finditer(content))):
         return content[ends[-1].end() :]  # Their beginning stood in the prompt.
     return content
 

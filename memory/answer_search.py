@@ -1,6 +1,7 @@
 """Answers to search and context: hits with where they come from, and hits packed for a model."""
 
 from collections.abc import Mapping, Sequence, Set
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,11 +16,11 @@ from rewound.memory.moments import When, resolve
 from rewound.memory.neighbours import asked_before
 from rewound.memory.plurals import so_many
 from rewound.memory.question_times import in_words
-from rewound.memory.replies import Found, Hit, Line, Packed
+from rewound.memory.replies import Found, Hit, Line, Moment, Packed, Searched
 from rewound.memory.scoping import Within
 from rewound.memory.showing import WHAT, Shower
 from rewound.memory.showing_explanations import of_search
-from rewound.projections.asked import asked
+from rewound.projections.asked import Asked, asked
 from rewound.projections.explaining import Explaining
 from rewound.projections.search import Hits, Match, Ran
 from rewound.projections.tokens import query_terms
@@ -129,33 +130,10 @@ def _hit(shower: Shower, match: Match, told: Set[Ref] = frozenset()) -> Hit:
 def context(question: q.Context, asking: Asking) -> Packed:
     """The best hits that fit the budget: facts first, then passages and messages, each best first;
     one dated, cited line each."""
-    view = asking.views.container(asking.home())
-    when = in_words(view, question, resolve(view, question, asking.now_us))
-    forgotten = question.include_forgotten
-    narrow = sought(view, question.filters, when, scope=question.scope, forgotten=forgotten)
-    gathering = gathered(view, question.query, narrow.criteria, _CONTEXT_HITS, asking)
-    hits, left_out = _likely(gathering.hits, question.threshold)
-    hits = reordered(hits, asking.scores)
-    several = asked(question.query).several
-    found = _relevant(hits.matches, _LIKELY_OF_SEVERAL if several else _LIKELY_SHARE)
-    sizes = _OF_SEVERAL if several else _LINE_BYTES
-    shower = Shower(view, when, forgotten=forgotten)
-    chosen: list[tuple[Match, Line]] = []
-    left = question.budget
-    for place, match in enumerate(found):
-        most = sizes[min(place, len(sizes) - 1)]
-        told = {before.ref for before, _ in chosen}
-        line = _line(_hit(shower, match, told), hits.weights, left, most, asking.counter)
-        if line is not None:
-            chosen.append((match, line))
-            left -= line.tokens
-    facts_first = sorted(chosen, key=lambda pair: pair[0].ref.kind is not Kind.FACT)
-    lines = [line for _, line in facts_first]
+    got = picked(question, asking)
+    facts_first = sorted(got.fitted, key=lambda fitted: fitted.match.ref.kind is not Kind.FACT)
+    lines = [fitted.line for fitted in facts_first]
     text, tokens = _within(lines, question.budget, asking.counter)
-    notes = _notes(question.query, hits, left_out, asking, when)
-    if len(lines) < len(found):
-        rest = so_many(len(found) - len(lines), "more hit", "more hits")
-        notes = (*notes, f"{rest} did not fit into the budget")
     return Packed(
         container=asking.name,
         query=question.query,
@@ -164,11 +142,70 @@ def context(question: q.Context, asking: Asking) -> Packed:
         budget=question.budget,
         counter=asking.counter.name,
         lines=tuple(lines),
-        unembedded=hits.unembedded,
-        searched=gathering.searched,
-        moment=when.told(zoned=narrow.zoned),
-        notes=notes,
+        unembedded=got.unembedded,
+        searched=got.searched,
+        moment=got.moment,
+        notes=got.told(len(lines)),
     )
+
+
+class Fitted(NamedTuple):
+    """A hit that found room: the `part` of its text that answers, and its line in a context."""
+
+    match: Match
+    hit: Hit
+    part: str
+    line: Line
+
+
+class Picked(NamedTuple):
+    """What a context holds of the hits that were `found`, best first; `zone` is the container's."""
+
+    fitted: tuple[Fitted, ...]
+    asked: Asked
+    zone: str
+    moment: Moment
+    unembedded: int
+    searched: tuple[Searched, ...]
+    found: int
+    notes: tuple[str, ...]
+
+    def told(self, kept: int) -> tuple[str, ...]:
+        """The notes, with how many hits had no room beside those that were `kept`."""
+        if kept >= self.found:
+            return self.notes
+        rest = so_many(self.found - kept, "more hit", "more hits")
+        return (*self.notes, f"{rest} did not fit into the budget")
+
+
+def picked(question: q.Context | q.Inquire, asking: Asking) -> Picked:
+    """The hits of a question that are near enough to the best, as far as its budget goes."""
+    view = asking.views.container(asking.home())
+    when = in_words(view, question, resolve(view, question, asking.now_us))
+    forgotten = question.include_forgotten
+    narrow = sought(view, question.filters, when, scope=question.scope, forgotten=forgotten)
+    gathering = gathered(view, question.query, narrow.criteria, _CONTEXT_HITS, asking)
+    hits, left_out = _likely(gathering.hits, question.threshold)
+    hits = reordered(hits, asking.scores)
+    words = asked(question.query)
+    found = _relevant(hits.matches, _LIKELY_OF_SEVERAL if words.several else _LIKELY_SHARE)
+    sizes = _OF_SEVERAL if words.several else _LINE_BYTES
+    shower = Shower(view, when, forgotten=forgotten)
+    chosen: list[Fitted] = []
+    left = question.budget
+    for place, match in enumerate(found):
+        most = sizes[min(place, len(sizes) - 1)]
+        told = {before.match.ref for before in chosen}
+        hit = _hit(shower, match, told)
+        fitted = _fitted(match, hit, hits.weights, left, most, asking.counter)
+        if fitted is not None:
+            chosen.append(fitted)
+            left -= fitted.line.tokens
+    notes = _notes(question.query, hits, left_out, asking, when)
+    return Picked(
+        tuple(chosen), words, when.zone.name, when.told(zoned=narrow.zoned), hits.unembedded,
+        gathering.searched, len(found), notes,
+    )  # fmt: skip
 
 
 def _relevant(matches: Sequence[Match], share: float) -> list[Match]:
@@ -191,9 +228,14 @@ def _within(lines: list[Line], budget: int, counter: TokenCounter) -> tuple[str,
         lines.pop()
 
 
-def _line(
-    hit: Hit, weights: Mapping[str, float], left: int, most: int, counter: TokenCounter
-) -> Line | None:
+def _fitted(
+    match: Match,
+    hit: Hit,
+    weights: Mapping[str, float],
+    left: int,
+    most: int,
+    counter: TokenCounter,
+) -> Fitted | None:
     """The hit as a line of at most `left` tokens, with at most about `most` bytes of its text, the
     part that answers; None if there is no room for that."""
     head, tail = _frame(hit)
@@ -204,7 +246,7 @@ def _line(
         part = _part(hit.text, weights, min(room, most))
         tokens = counter.line(head + part + tail)
         if tokens <= left:
-            return Line(id=hit.id, text=head + part + tail, tokens=tokens)
+            return Fitted(match, hit, part, Line(id=hit.id, text=head + part + tail, tokens=tokens))
         room = min(room, bytes_of(part)) * left // tokens
     return None
 
@@ -222,11 +264,23 @@ def _part(text: str, weights: Mapping[str, float], room: int) -> str:
 
 def _frame(hit: Hit) -> tuple[str, str]:
     """What stands before and after the text: when, who or where from, and the id to cite."""
-    first = hit.sources[0] if hit.sources else None
-    when = hit.valid_from or (first.time if first else None) or ""
-    who = first and (first.speaker or first.title or first.address or first.role)
-    who = who and " ".join(who.split())  # a name with line breaks in it could forge a line
+    when, who = dated(hit) or "", said_by(hit)
     over = f", {hit.standing.state}" if hit.standing.state in _OVER else ""
     asked = f"(asked: {hit.answers.text}) " if hit.answers else ""
     head = f"- [{when[:10]}{over}] {asked}" + (f"{who}: " if who and hit.kind != "fact" else "")
     return head, f" ({hit.id})"
+
+
+def dated(hit: Hit) -> str | None:
+    """When it holds from, or else when it was said."""
+    said = hit.sources[0].time if hit.sources else None
+    return hit.valid_from or said or None
+
+
+def said_by(hit: Hit) -> str | None:
+    """Who said it, or where it stands."""
+    if not hit.sources:
+        return None
+    first = hit.sources[0]
+    who = first.speaker or first.title or first.address or first.role
+    return who and " ".join(who.split())  # a name with line breaks in it could forge a line

@@ -87,6 +87,7 @@ ANSWERS: dict[type[q.Read], Answerer] = {}
 
 MODULES = (
     "answer_search",
+    "answer_ask",
     "answer_explain",
     "answer_profile",
     "answer_items",

@@ -240,6 +240,17 @@ REQUESTS: dict[type[q.Request], Checks] = {
         "budget": f.whole(1, f.BUDGET_TOKENS_MAX),
         "filters": _filters,
     },
+    q.Inquire: {
+        **_READ,
+        "query": _QUERY,
+        "read_times": f.flag,
+        "threshold": f.share,
+        "confidence": f.optional(f.share),
+        "timeout_s": f.optional(f.whole(1, q.ANSWER_TIMEOUT_S_MAX)),
+        "budget": f.whole(1, f.BUDGET_TOKENS_MAX),
+        "filters": _filters,
+        **_STAGES,
+    },
     q.Profile: {
         **_READ,
         "include_forgotten": f.never("a profile never holds what is forgotten: `list` shows it"),

@@ -10,11 +10,12 @@ from pathlib import Path
 from rewound.eventlog.envelope import Actor
 from rewound.eventlog.errors import Conflict, InvalidInput, StoreBusy
 from rewound.memory import wire
+from rewound.memory.hearing import asker_here, listener_here
 from rewound.memory.lock import OwnerLock
 from rewound.memory.replies import Reply
 from rewound.memory.requests import Request
 
-_LATE_S = 5.0  # how much longer a client waits than it tells: the owner's own error comes first
+LATE_S = 5.0  # how much longer a client waits than it tells: the owner's own error comes first
 
 
 class Client:
@@ -25,20 +26,29 @@ class Client:
         self._number = 0
         self.broken = False
 
-    def ask(self, request: Request, actor: Actor, deadline_s: float | None) -> Reply:
-        """The owner's reply, or its error raised. Raises PeerGone when it ended meanwhile."""
+    def ask(
+        self, request: Request, actor: Actor, deadline_s: float | None, later_s: float = LATE_S
+    ) -> Reply:
+        """The owner's reply, or its error raised; the parts of an answer are told to whoever
+        listens. `later_s` is how much longer than `deadline_s` is waited for it. Raises PeerGone
+        when the owner ended meanwhile, or whoever asked has gone.
+        """
         self._number += 1
         self.broken = True  # until the answer has come
-        self._connection.sock.settimeout(None if deadline_s is None else deadline_s + _LATE_S)
+        self._connection.sock.settimeout(None if deadline_s is None else deadline_s + later_s)
+        asker = asker_here()
         try:
-            self._connection.send(wire.ask(self._number, request, deadline_s, actor))
-            answer = self._receive()
+            with asker.telling(self._connection.end):
+                if asker.gone:
+                    raise wire.PeerGone("whoever asked has gone")
+                self._connection.send(wire.ask(self._number, request, deadline_s, actor))
+                answer = self._answer()
         except InvalidInput:
             self.broken = False  # nothing was sent
             raise
         except TimeoutError:
             raise StoreBusy(
-                f"the owner of the store did not answer within {(deadline_s or 0) + _LATE_S:.0f} "
+                f"the owner of the store did not answer within {(deadline_s or 0) + later_s:.0f} "
                 "seconds; a write may still happen"
             ) from None
         self.broken = False
@@ -84,14 +94,29 @@ class Client:
     def close(self) -> None:
         self._connection.close()
 
+    def _answer(self) -> wire.Answer:
+        """The answer, once its parts were told."""
+        listener = listener_here()
+        while isinstance(frame := self._frame(), wire.Heard):
+            if (part := wire.part_of(frame)) is not None:
+                listener(part)
+        return _checked(frame)
+
     def _receive(self) -> wire.Answer:
+        return _checked(self._frame())
+
+    def _frame(self) -> wire.Frame:
         try:
-            frame = self._connection.receive()
+            return self._connection.receive()
         except wire.Refused as refused:
             raise refused.error from None
-        if not isinstance(frame, wire.Answer):
-            raise wire.PeerGone("the owner says what no owner should")
-        return frame
+
+
+def _checked(frame: wire.Frame) -> wire.Answer:
+    """Raises PeerGone for what is no answer."""
+    if not isinstance(frame, wire.Answer):
+        raise wire.PeerGone("the owner says what no owner should")
+    return frame
 
 
 def connect(paths: Iterable[Path], *, frame_bytes_max: int, timeout_s: float = 5.0) -> Client:

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from rewound.eventlog.enums import Why
+from rewound.llm.askers import asker_here
 from rewound.llm.decomposing import TIMEOUT_S, Decomposed, DecomposeFailed, filled, needed
 from rewound.memory import requests as q
 from rewound.memory.replies import Found
@@ -108,7 +109,7 @@ class Decomposes:
         try:
             made = _decomposed(self._decomposer, request.query, within_s)
         except DecomposeFailed as failed:
-            if within_s >= TIMEOUT_S:  # else it was the caller who had no time
+            if within_s >= TIMEOUT_S and not asker_here().gone:  # else it was the caller
                 self._failed, self._again_at = str(failed), time.monotonic() + _PAUSE_S
             _log.warning("the decomposer failed: %s", failed)
             return Parted(notes=(_as_it_is(str(failed)),))

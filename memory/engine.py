@@ -24,6 +24,7 @@ from rewound.eventlog.events import ContentErased, HeadsSealed
 from rewound.eventlog.failpoints import Crash
 from rewound.eventlog.ids import ContainerId, EventId, IdSource
 from rewound.eventlog.log import Draft, Log, Recorded
+from rewound.llm.facts_answerer import FactsAnswerer
 from rewound.llm.token_counting import ESTIMATE, TokenCounter
 from rewound.memory import answering, deciding, reads
 from rewound.memory import requests as q
@@ -35,6 +36,7 @@ from rewound.memory.meaning import NOT_ASKED, Meaning
 from rewound.memory.onlookers import Onlookers
 from rewound.memory.replies import Reply
 from rewound.memory.reranking import Reranks
+from rewound.memory.responding import Responds
 from rewound.memory.rewriting import Rewrites
 from rewound.memory.rhythm import AT_ONCE, Rhythm
 from rewound.memory.writer import GroupWriter, Job, Task
@@ -89,9 +91,7 @@ class Engine:
         `upkeep` is called by the writer's thread about once a minute. `wait_s` is how long a call
         that names no bound of its own waits for the views or for a place in the queue.
         """
-        self.log = log
-        self.clock = clock
-        self.ids = ids
+        self.log, self.clock, self.ids = log, clock, ids
         self._accept = accept
         self._wait_s = wait_s
         self._opened_views = isinstance(views, Path)
@@ -109,11 +109,9 @@ class Engine:
             raise
         self._readonly_reason = readonly_reason
         self._clock_trouble = self._clock_reason(last_us, accepted_us)
-        self._reads = 0
         self._idle = threading.Condition(threading.Lock())
-        self._asked_at, self._hurried = 0.0, False
-        self._closing = False
-        self._refusing = self._closed = False
+        self._reads, self._asked_at, self._hurried = 0, 0.0, False
+        self._closing = self._refusing = self._closed = False
         self.workers: Workers | None = None
         """What works through what is pending, where there is such a thing."""
         self.switch: SwitchDuty | None = None
@@ -124,6 +122,8 @@ class Engine:
         """The stages around a search, where something does them."""
         self.counter: TokenCounter = ESTIMATE
         """What counts tokens, where there is a budget of them."""
+        self.responds = Responds(FactsAnswerer())
+        """What answers questions."""
         self.nodes: Dispatcher | None = None
         """What makes the calls at model servers."""
         self.judge: str | None = None
@@ -387,6 +387,7 @@ class Engine:
                 return
             self._closing = True
         self.decomposes.close()
+        self.responds.close()
         self.rewrites.close()
         self.reranks.close()
         try:

@@ -16,6 +16,7 @@ from rewound.eventlog.clock import Clock
 from rewound.eventlog.errors import RewoundError, StoreBusy
 from rewound.eventlog.ids import UuidV7Source
 from rewound.eventlog.lmdb_log import LmdbLog
+from rewound.llm.facts_answerer import FactsAnswerer
 from rewound.memory import requests as q
 from rewound.memory.answering import Sizes
 from rewound.memory.decomposing import Decomposes
@@ -25,6 +26,7 @@ from rewound.memory.place import Layout
 from rewound.memory.reads import answered
 from rewound.memory.replies import Reply
 from rewound.memory.reranking import Reranks
+from rewound.memory.responding import Responds
 from rewound.memory.rewriting import Rewrites
 from rewound.projections.tokens import clear_cache
 from rewound.projections.views import Views
@@ -54,6 +56,7 @@ class FileReads:
         reranks: Reranks,
         rewrites: Rewrites,
         decomposes: Decomposes | None = None,
+        responds: Responds | None = None,
     ) -> None:
         """Raises NotFound where there is no store, StoreBusy."""
         self.meaning = meaning
@@ -62,6 +65,7 @@ class FileReads:
         self.rhythm = models.rhythm()
         self.decomposes = decomposes or Decomposes()
         self.counter = models.make_token_counter()
+        self.responds = responds or Responds(FactsAnswerer())
         self.readonly_reason: str | None = None  # only `Stats` tells it
         self._clock = clock
         with ExitStack() as opened:

@@ -19,10 +19,11 @@ from rewound.eventlog.envelope import Actor
 from rewound.eventlog.errors import InvalidInput, RewoundError, StoreBusy
 from rewound.memory import wire
 from rewound.memory.conversions import translated
+from rewound.memory.host_telling import telling
 from rewound.memory.lock import OwnerLock
 from rewound.memory.onlookers import Onlookers
 from rewound.memory.replies import Reply
-from rewound.memory.requests import AnyRequest
+from rewound.memory.requests import AnyRequest, Inquire
 
 CONNECTIONS_MAX = 256
 _HELLO_S = 10.0  # who has not said hello by then is not a client
@@ -167,16 +168,19 @@ class Host:
                 return self._give(connection, frame)
             if not isinstance(frame, wire.Ask):
                 return False
-            self._send(connection, frame.id, self._reply(frame))
+            self._send(connection, frame.id, self._reply(connection, frame))
             return not self._stopping
         finally:
             with self._guard:
                 self._busy.discard(connection)
 
-    def _reply(self, ask: wire.Ask) -> Reply:
+    def _reply(self, connection: wire.Connection, ask: wire.Ask) -> Reply:
         try:
             request = _decode_request(ask.request)
-            return self._call(request, ask.actor, ask.deadline_s)
+            if not isinstance(request, Inquire):
+                return self._call(request, ask.actor, ask.deadline_s)
+            with telling(connection.sock, lambda part: connection.send(wire.heard(ask.id, part))):
+                return self._call(request, ask.actor, ask.deadline_s)
         except msgspec.ValidationError as error:
             return wire.failure_of(translated(error))
         except RewoundError as error:

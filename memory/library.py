@@ -16,17 +16,19 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
 from rewound.eventlog.clock import Clock
 from rewound.eventlog.ids import IdSource
 from rewound.memory.conversions import As_of
 from rewound.memory.handle import Memory
 from rewound.memory.models import Models
-from rewound.memory.reading import Moment, Reading, ScopeLike
+from rewound.memory.reading import Inquiring, Moment, Reading, ScopeLike
+from rewound.memory.replies import Responded, ToldPart
+from rewound.memory.streaming import awaited, parts_awaited
 
 __all__ = ["AsyncMemory", "AsyncMoment", "Memory", "Moment"]
 
@@ -77,6 +79,15 @@ class AsyncReading(Generic[M]):
     stats = _threaded(Reading.stats)
     jobs = _threaded(Reading.jobs)
     containers = _threaded(Reading.containers)
+
+    async def ask(self, query: str, **how: Unpack[Inquiring]) -> Responded:
+        """An answer from what is remembered. Cancelling the await stops the model."""
+        return await awaited(lambda: self._memory.ask(query, **how))
+
+    def ask_stream(self, query: str, **how: Unpack[Inquiring]) -> AsyncGenerator[ToldPart, None]:
+        """The same, part by part as it comes. Leaving the loop stops the model, once the generator
+        is closed."""
+        return parts_awaited(lambda: self._memory.ask(query, **how))
 
 
 class AsyncMoment(AsyncReading[Moment]):

@@ -26,7 +26,8 @@ from rewound.eventlog.errors import RewoundError, StoreBusy
 from rewound.eventlog.ids import IdSource, UuidV7Source
 from rewound.memory import requests as q
 from rewound.memory import wire
-from rewound.memory.client import Client, connect
+from rewound.memory.client import LATE_S, Client, connect
+from rewound.memory.hearing import asker_here
 from rewound.memory.host import Host
 from rewound.memory.inbox import Closed
 from rewound.memory.inputs import merged, sift
@@ -115,6 +116,8 @@ class Link:
                 pass  # handed over, or closed: the next round tells which
             except wire.PeerGone as gone:
                 tries.gone = gone
+            if asker_here().gone:
+                raise StoreBusy("whoever asked this has gone") from None
             tries.pause()
 
     def submit(self, request: q.Write, actor: Actor = PERSON) -> Future[Reply]:
@@ -260,7 +263,8 @@ class Link:
     def _ask(self, request: q.Request, actor: Actor, tries: _Tries) -> Reply:
         client = self._client(tries)
         try:
-            return client.ask(request, actor, _deadline_s(request, self._wait_s))
+            deadline_s = _deadline_s(request, self._wait_s)
+            return client.ask(request, actor, deadline_s, LATE_S + _answering_s(request))
         except wire.PeerGone as gone:
             with self._guard:
                 self._drop_clients()  # of the same owner
@@ -355,6 +359,13 @@ def _deadline_s(request: q.Request, wait_s: float) -> float | None:
         size = sum(len(text) for text in _texts(request))
         return wait_s + size / _BYTES_PER_S
     return wait_s if isinstance(request, q.Read) else None
+
+
+def _answering_s(request: q.Request) -> float:
+    """How long an answerer may take beside the read that it is part of."""
+    if not isinstance(request, q.Inquire):
+        return 0.0
+    return request.timeout_s or q.ANSWER_TIMEOUT_S_MAX  # the owner's setting is not known here
 
 
 def _texts(request: q.Write) -> list[str]:

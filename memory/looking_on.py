@@ -30,6 +30,7 @@ from rewound.memory.place import slots_folder
 from rewound.memory.reopening import reopening
 from rewound.memory.replies import Reply
 from rewound.memory.reranking import Reranks
+from rewound.memory.responding import Responds
 from rewound.memory.rewriting import Rewrites
 
 _AGAIN_S = 0.2
@@ -68,6 +69,8 @@ class LookingOn:
         nodes.on_return(self._rewrites.nodes_are_back)
         self._decomposes = Decomposes.of(models, nodes)
         nodes.on_return(self._decomposes.nodes_are_back)
+        self._responds = Responds.of(models, nodes)
+        nodes.on_return(self._responds.nodes_are_back)
         self._guard = threading.Lock()
         self._files: _Files | None = None
         self._again_at = 0.0
@@ -100,6 +103,7 @@ class LookingOn:
             self._closed = True
             files = self._files
         self._decomposes.close()
+        self._responds.close()
         self._rewrites.close()
         self._reranks.close()
         self._meaning.close()
@@ -140,6 +144,7 @@ class LookingOn:
                 self._link.layout, clock=self._clock, models=self._models,
                 meaning=self._meaning, reranks=self._reranks, rewrites=self._rewrites,
                 decomposes=self._decomposes,
+                responds=self._responds,
             )  # fmt: skip
         except Exception as error:  # whatever it is, the owner can be asked
             _log.warning("the files cannot be read here for now: %s", error)

@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from rewound.llm.askers import asker_here
 from rewound.llm.embedding import (
     Embedder,
     EmbeddingAway,
@@ -70,7 +71,7 @@ NOT_ASKED = Meant(False, None)
 def _queries_of(request: q.Request) -> tuple[str, ...]:
     """The texts of a request whose meaning is looked for."""
     match request:
-        case q.Search() | q.Explain() | q.Context():
+        case q.Search() | q.Explain() | q.Context() | q.Inquire():
             return (request.query,)
         case q.Forget() if request.similar is not None:
             return (request.similar,)
@@ -173,7 +174,8 @@ class Meaning:
             shown = [query[:QUERY_CHARS_MAX]]
             vector = self.embed(shown, timeout_s=timeout_s, asked=True)[0]
         except EmbeddingFailed as error:
-            self.failed(error)
+            if not asker_here().gone:  # else it was the caller
+                self.failed(error)
             return None
         made = query_of(vector, embedder.name)
         with self._guard:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rewound.llm.attribute_table import Row
     from rewound.llm.chat_model import ChatModel, Spent
     from rewound.llm.decomposing import Decomposer
+    from rewound.llm.dispatched import DispatchedChat
     from rewound.llm.dispatching import Dispatcher
     from rewound.llm.embedding import Embedder
     from rewound.llm.embedding_server import EmbeddingServer
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from rewound.llm.judging import Judge
     from rewound.llm.nodes import Endpoint
     from rewound.llm.onnx_embedder import OnnxEmbedder
+    from rewound.llm.question_answering import QuestionAnswerer
     from rewound.llm.rerank_server import RerankServer
     from rewound.llm.reranking import Reranker
     from rewound.llm.rewriting import Rewriter
@@ -47,11 +49,13 @@ RewriterName = Literal["model", "none"]
 RewriteWhen = Literal["asked", "always"]
 DecomposerName = Literal["rules", "model", "none"]
 DecomposeWhen = Literal["asked", "always"]
+AnswererName = Literal["facts", "model", "none"]
 RerankScale = Literal["auto", "share", "logit"]
 ChatApi = Literal["openai", "anthropic"]
 COUNTERS = ("estimate", "embedder")
 RERANK_DEPTH_MAX = 100
 THREADS_MAX = 256
+ANSWER_TIMEOUT_S_MAX = 600
 HEDGE_MS_MAX = 60_000
 WAIT_S_MAX = 86_400
 BATCH_MESSAGES_MAX = 32
@@ -83,7 +87,9 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
     The first `rerank_depth` hits of a search that wants it are ordered anew by the reranker, whose
     score counts `rerank_weight` against 1 less that of the ranking's own. The query of a search
     that wants it is put into further words by the rewriter, and both are sought; it is taken apart
-    by the decomposer, and its parts are sought besides.
+    by the decomposer, and its parts are sought besides. A question is answered by the answerer,
+    unless what fits best is less likely to answer than `answer_confidence` (not set: 0.3, and 0.1
+    for a model); a model has `answer_timeout_s` seconds for that.
     """
 
     embedder: EmbedderName = "minilm"
@@ -113,6 +119,9 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
     rewrite: RewriteWhen = "asked"
     decomposer: DecomposerName = "none"
     decompose: DecomposeWhen = "asked"
+    answerer: AnswererName = "facts"
+    answer_confidence: float | None = None
+    answer_timeout_s: int = 60
     nodes: tuple[Node, ...] = ()
     hedge_ms: int = 0
     quiet: float = 120.0
@@ -147,6 +156,17 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidInput(
                 f"REWOUND_RERANK_WEIGHT is {self.rerank_weight}: use a number from 0 to 1",
                 field="REWOUND_RERANK_WEIGHT",
+            )
+        if self.answer_confidence is not None and not 0 <= self.answer_confidence <= 1:
+            raise InvalidInput(
+                f"REWOUND_ANSWER_CONFIDENCE is {self.answer_confidence}: use a number from 0 to 1",
+                field="REWOUND_ANSWER_CONFIDENCE",
+            )
+        if not 1 <= self.answer_timeout_s <= ANSWER_TIMEOUT_S_MAX:
+            raise InvalidInput(
+                f"REWOUND_ANSWER_TIMEOUT_S is {self.answer_timeout_s}: use a whole number from 1 "
+                f"to {ANSWER_TIMEOUT_S_MAX}",
+                field="REWOUND_ANSWER_TIMEOUT_S",
             )
         if not 0 <= self.hedge_ms <= HEDGE_MS_MAX:
             raise InvalidInput(
@@ -189,6 +209,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
             ("reranker", "model", "interactive", ("chat",)),
             ("rewriter", "model", "interactive", ("chat",)),
             ("decomposer", "model", "interactive", ("chat",)),
+            ("answerer", "model", "interactive", ("chat",)),
             ("reranker", "server", "interactive", ("rerank",)),
             ("embedder", "server", "interactive", ("embed",)),
             ("embedder", "server", "background", ("embed",)),
@@ -367,7 +388,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
         role: Role,
         nodes: Dispatcher | None,
         spent: Callable[[Spent], None] | None = None,
-    ) -> ChatModel:
+    ) -> DispatchedChat:
         from rewound.llm.dispatched import DispatchedChat
 
         def make(endpoint: Endpoint) -> ChatModel:
@@ -443,6 +464,18 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
 
             return ModelDecomposer(lambda spent: self._chat("interactive", "chat", nodes, spent))
         return None
+
+    def make_answerer(self, nodes: Dispatcher | None = None) -> QuestionAnswerer | None:
+        """A new one; None where questions get no answer."""
+        if self.answerer == "none":
+            return None
+        if self.answerer == "model":
+            from rewound.llm.model_answerer import ModelAnswerer
+
+            return ModelAnswerer(lambda spent: self._chat("interactive", "chat", nodes, spent))
+        from rewound.llm.facts_answerer import FactsAnswerer
+
+        return FactsAnswerer()
 
     def make_embedder(self, nodes: Dispatcher | None = None) -> Embedder | None:
         """A new one; None where there is to be none. Its model is loaded by its first use."""
@@ -523,6 +556,7 @@ _CHOICES = {
     "rewrite": RewriteWhen,
     "decomposer": DecomposerName,
     "decompose": DecomposeWhen,
+    "answerer": AnswererName,
     "chat_api": ChatApi,
 }
 _NUMBERS: dict[str, type[int] | type[float]] = {
@@ -531,6 +565,8 @@ _NUMBERS: dict[str, type[int] | type[float]] = {
     "quiet": float,
     "batch_messages": int,
     "batch_age": float,
+    "answer_confidence": float,
+    "answer_timeout_s": int,
 }
 _TEXTS = (
     "chat_url", "chat_model", "embed_url", "embed_model", "embed_folder", "rerank_url",

@@ -37,7 +37,7 @@ _EVENT = re.compile(
 _AUXILIARY = re.compile(r"^(?:did|do|does|is|was|were|are|will|has|have|had)\b", re.I)
 
 
-def in_words(view: ContainerView, asked: q.Search | q.Context, when: When) -> When:
+def in_words(view: ContainerView, asked: q.Search | q.Context | q.Inquire, when: When) -> When:
     """The moment of a question, narrowed to the stretch of time that its words name, if any."""
     filters = asked.filters
     if not asked.read_times or when.valid is not None or filters.since or filters.until:
@@ -66,7 +66,7 @@ def _stretch(query: str, when: When) -> tuple[str, int, int] | None:
 
 
 def _around_event(
-    view: ContainerView, asked: q.Search | q.Context, when: When
+    view: ContainerView, asked: q.Search | q.Context | q.Inquire, when: When
 ) -> tuple[str, int, int] | None:
     """A stretch before, after or at an event that a fact tells of."""
     named = _EVENT.search(asked.query)

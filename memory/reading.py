@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypedDict, TypeVar, Unpack
 
 import msgspec
@@ -14,6 +14,7 @@ from rewound.memory.condition_checks import read as read_where
 from rewound.memory.conditions import Where
 from rewound.memory.conversions import As_of, Time, as_moment, as_scope, as_time, convert
 from rewound.memory.fields import kind_of
+from rewound.memory.streaming import parts_of
 
 ScopeLike = q.Scope | Mapping[str, str | None] | None
 Several = str | Iterable[str] | None
@@ -61,6 +62,27 @@ class Which(Narrow, total=False):
     """Conditions as in `Narrow`, and `what` sorts of items: fact, passage, message, document."""
 
     what: Several
+
+
+class Inquiring(Which, total=False):
+    """How a question is answered, besides conditions as in `Which`.
+
+    `budget` (tokens) and `threshold` are those of a context. Where even what fits best is less
+    likely to answer than `confidence` (0 to 1), the answer is not known. A model has `timeout_s`
+    seconds. These two are as set unless they are given. `rerank`, `rewrite` and `decompose` are
+    those of a search.
+    """
+
+    budget: int
+    threshold: float
+    confidence: float | None
+    timeout_s: int | None
+    rerank: bool | None
+    rewrite: bool | None
+    decompose: bool | None
+
+
+_HOW = Inquiring.__annotations__.keys() - Which.__annotations__.keys()
 
 
 class Answers(Protocol):
@@ -181,6 +203,30 @@ class Reading:
             "decompose": decompose,
         }
         return self._asked(q.Context, r.Packed, more, which)
+
+    def ask(self, query: str, **how: Unpack[Inquiring]) -> r.Responded:
+        """An answer from what is remembered, each sentence with the ids of what says so.
+
+            told = memory.ask("where does Nina work")
+            print(told.text if told.answered else told.reason)
+
+        The answerer that is set gives it (REWOUND_ANSWERER): what fits best by itself, or a model,
+        whose sentences are told only where what they cite bears them. It is drawn from what
+        `context` gives for the same question. Where nothing fits well enough it is not `answered`.
+        """
+        return self._asked(q.Inquire, r.Responded, {"query": query}, how)
+
+    def ask_stream(self, query: str, **how: Unpack[Inquiring]) -> Iterator[r.ToldPart]:
+        """The same, part by part as it comes: what the answer is drawn from, each sentence, each
+        that was withheld, and at last the whole reply.
+
+            for part in memory.ask_stream("where does Nina work"):
+                if isinstance(part, Sentence):
+                    print(part.text, part.ids)
+
+        Leaving the loop stops the model. Errors are raised where the first part is asked for.
+        """
+        return parts_of(lambda: self.ask(query, **how))
 
     def profile(
         self,
@@ -314,6 +360,8 @@ class Reading:
     ) -> W:
         given: dict[str, Any] = {**more, "container": self._container}
         conditions = dict(which)
+        if kind is q.Inquire:
+            given |= {name: conditions.pop(name) for name in _HOW if name in conditions}
         for name in When.__annotations__:  # never `container`: a handle is of one container
             if name in conditions:
                 given[name] = conditions.pop(name)

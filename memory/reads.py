@@ -1,6 +1,6 @@
 """A read from beginning to end: what stages before make of the question (`staging.py`), a snapshot
 that holds what it must, the query's vector, the answer of `answering.py`, and what stages after
-make of it.
+make of it, the last of which is an answer to what was asked.
 
 The same for the process that owns a store and for one that reads its files.
 """
@@ -19,6 +19,7 @@ from rewound.memory import requests as q
 from rewound.memory.answering import NO_SIZES, Asking, Sizes, load
 from rewound.memory.deciding import container_named
 from rewound.memory.meaning import Meaning
+from rewound.memory.recollecting import Recollection
 from rewound.memory.replies import Reply
 from rewound.memory.rhythm import Rhythm
 from rewound.memory.staging import AS_ASKED, Further, staged
@@ -26,6 +27,7 @@ from rewound.memory.staging import AS_ASKED, Further, staged
 if TYPE_CHECKING:
     from rewound.memory.decomposing import Decomposes
     from rewound.memory.reranking import Reranks
+    from rewound.memory.responding import Responds
     from rewound.memory.rewriting import Rewrites
     from rewound.projections.views import ViewReader
 
@@ -49,6 +51,9 @@ class Store(Protocol):
     def decomposes(self) -> Decomposes: ...
 
     @property
+    def responds(self) -> Responds: ...
+
+    @property
     def readonly_reason(self) -> str | None: ...
 
     @property
@@ -70,12 +75,15 @@ class Store(Protocol):
 def answered(store: Store, request: q.Read, timeout_s: float) -> Reply:
     """The reply to a question, with the stages before and after it that are wanted. Raises
     RewoundError; StoreBusy when the views are behind what is acknowledged, or behind `at_least`,
-    for longer than `timeout_s`."""
+    for longer than `timeout_s`. An answerer has a time of its own besides that."""
     until = time.monotonic() + timeout_s
     if isinstance(request, q.Asks):
-        return staged(
+        reply = staged(
             store, request, until, lambda asked, further: _read(store, asked, until, further)
         )
+        if isinstance(request, q.Inquire) and isinstance(reply, Recollection):
+            return store.responds.responded(request, reply)
+        return reply
     return _read(store, request, until, AS_ASKED)
 
 

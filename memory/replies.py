@@ -1,14 +1,22 @@
 """What a store answers: one struct for each kind of reply. Their JSON is the `--json` of the CLI.
 
 Times are RFC 3339 in UTC with microseconds, or as exact as they were said. No reply holds elapsed
-times or anything else that differs between two askings of the same thing, but for what a reranker
-or a rewriter took and gave.
+times or anything else that differs between two askings of the same thing, but for what a reranker,
+a rewriter or an answerer took and gave.
 """
 
 from typing import Any, Literal
 
 import msgspec
 
+from rewound.memory.answered_replies import Answering as Answering
+from rewound.memory.answered_replies import AnswerPart as AnswerPart
+from rewound.memory.answered_replies import GivenLine as GivenLine
+from rewound.memory.answered_replies import Responded as Responded
+from rewound.memory.answered_replies import Sentence as Sentence
+from rewound.memory.answered_replies import SourcesGiven as SourcesGiven
+from rewound.memory.answered_replies import ToldPart as ToldPart
+from rewound.memory.answered_replies import WithheldSentence as WithheldSentence
 from rewound.memory.explained_replies import Explanation as Explanation
 from rewound.memory.explained_replies import Fate as Fate
 from rewound.memory.explained_replies import Feature as Feature
@@ -557,6 +565,7 @@ AnyReply = (
     | Found
     | Traced
     | Packed
+    | Responded
     | Portrait
     | Page
     | Shown

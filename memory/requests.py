@@ -8,47 +8,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from rewound.memory.conditions import Where
-
-
-class Scope(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
-):
-    """Who inside a container an item belongs to; a read with a scope sees only what matches it."""
-
-    user: str | None = None
-    agent: str | None = None
-    run: str | None = None
-    session: str | None = None
-
-
-What = Literal["fact", "passage", "message", "document"]
-FactKindName = Literal["fact", "preference", "episode", "procedure"]
-RoleName = Literal["user", "assistant", "system", "tool"]
-MediaName = Literal["text", "markdown", "code", "json"]
-
-
-class Filters(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
-):
-    """Conditions that an item must meet, all of them, before anything is ranked.
-
-    `what` and `kinds` are any-of, `tags` all-of, `metadata` equality for each key. `source` is the
-    id of a document, message or conversation, a caller's id, or a conversation's name. `since` and
-    `until` bound the item's own time [since, until): for a fact when it began to hold, for the rest
-    when it was said. A day given for `until` is included whole. `where` is a tree of further
-    conditions.
-    """
-
-    what: tuple[What, ...] = ()
-    kinds: tuple[FactKindName, ...] = ()
-    tags: tuple[str, ...] = ()
-    metadata: dict[str, Any] = {}
-    scope: Scope = Scope()
-    source: str | None = None
-    since: str | None = None
-    until: str | None = None
-    where: Where | None = None
+from rewound.memory.request_parts import FactKindName as FactKindName
+from rewound.memory.request_parts import Filters as Filters
+from rewound.memory.request_parts import MediaName as MediaName
+from rewound.memory.request_parts import RoleName as RoleName
+from rewound.memory.request_parts import Scope as Scope
+from rewound.memory.request_parts import What as What
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, tag=True, forbid_unknown_fields=True):
@@ -331,8 +296,33 @@ class Context(Read, frozen=True, kw_only=True, tag=True):
     decompose: bool | None = None
 
 
-Asks = Search | Context | Explain
+ANSWER_TIMEOUT_S_MAX = 600
+
+
+class Inquire(Read, frozen=True, kw_only=True, tag=True):
+    """A question that is to be answered, by the answerer that is set, from what a context of this
+    `budget` would hold; `read_times`, `threshold` and `filters` as there.
+
+    Where even the best that fits is less likely to answer than `confidence` (0 to 1), the answer is
+    not known. A model has `timeout_s` seconds for it. Both are as set unless they are given.
+    `rerank`, `rewrite` and `decompose` are those of a search.
+    """
+
+    query: str
+    budget: int = 1200
+    threshold: float = 0.0
+    confidence: float | None = None
+    timeout_s: int | None = None
+    filters: Filters = Filters()
+    read_times: bool = True
+    rerank: bool | None = None
+    rewrite: bool | None = None
+    decompose: bool | None = None
+
+
+Asks = Search | Context | Inquire | Explain
 """Questions that are put into further words, taken apart and reranked, where that is wanted."""
+
 
 BucketName = Literal["preferences", "people", "work", "procedures", "plans"]
 """Buckets that every profile can have without saying what goes into them."""
@@ -579,6 +569,7 @@ Question = (
     Search
     | Explain
     | Context
+    | Inquire
     | Profile
     | List
     | Get

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rewound.eventlog.enums import Why
+from rewound.llm.askers import asker_here
 from rewound.llm.reranking import TIMEOUT_S, RerankFailed, Scored
 from rewound.memory import requests as q
 from rewound.memory.replies import Found, Hit
@@ -109,7 +110,7 @@ class Reranks:
             try:
                 scored = self._scored(self._reranker, request.query, first, timeout_s)
             except RerankFailed as failed:
-                if timeout_s >= TIMEOUT_S:  # else it was the caller who had no time
+                if timeout_s >= TIMEOUT_S and not asker_here().gone:  # else it was the caller
                     self._failed, self._again_at = str(failed), time.monotonic() + _PAUSE_S
                 _log.warning("the reranker failed: %s", failed)
                 notes = (*notes, _as_they_were(str(failed)))

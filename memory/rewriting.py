@@ -16,6 +16,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from rewound.eventlog.enums import Why
+from rewound.llm.askers import asker_here
 from rewound.llm.rewriting import TIMEOUT_S, RewriteFailed, Rewritten
 from rewound.memory import requests as q
 from rewound.memory.reranked_replies import Rewriting
@@ -98,7 +99,7 @@ class Rewrites:
         try:
             rewritten = _rewritten(self._rewriter, request.query, within_s)
         except RewriteFailed as failed:
-            if within_s >= TIMEOUT_S:  # else it was the caller who had no time
+            if within_s >= TIMEOUT_S and not asker_here().gone:  # else it was the caller
                 self._failed, self._again_at = str(failed), time.monotonic() + _PAUSE_S
             _log.warning("the rewriter failed: %s", failed)
             return Sought(notes=(_as_it_is(str(failed)),))

@@ -1,8 +1,8 @@
 """The stages that a model does around a search, in their order: the question is put into further
 words and taken apart before anything is looked for, and the first hits are ordered anew after.
 
-None of them is waited for while a snapshot is held. A context and an `explain` go by the hits of
-the search for their question, so these are reranked first and their scores handed on.
+None of them is waited for while a snapshot is held. A context, an answer and an `explain` go by
+the hits of the search for their question, so these are reranked first and their scores handed on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import msgspec
 
 from rewound.memory import requests as q
-from rewound.memory.replies import Found, Packed, Reply, Traced
+from rewound.memory.recollecting import Recollection
+from rewound.memory.replies import Found, Packed, Reply, Responded, Traced
 
 if TYPE_CHECKING:
     from rewound.memory.decomposing import Decomposes
@@ -78,7 +79,9 @@ def staged(stages: Stages, request: q.Asks, until: float, read: Read) -> Reply:
         scores = {hit.id: hit.score for hit in ranked.hits if hit.reranked is not None}
         further = further._replace(scores=scores)
     reply = read(request, further)
-    assert isinstance(reply, Packed | Traced), "such a question is answered by its own reply"
+    recollected = reply if isinstance(reply, Recollection) else None
+    reply = reply if recollected is None else recollected.blank
+    assert isinstance(reply, Packed | Traced | Responded), "its own reply"
     after = ranked.notes if ranked is not None else (why_not,) if why_not else ()
     reply = msgspec.structs.replace(
         reply,
@@ -87,6 +90,8 @@ def staged(stages: Stages, request: q.Asks, until: float, read: Read) -> Reply:
         decomposing=parted.told,
         notes=(*notes, *reply.notes, *after),
     )
+    if recollected is not None:
+        return msgspec.structs.replace(recollected, blank=reply)
     return _moved(reply, ranked) if isinstance(reply, Traced) and ranked is not None else reply
 
 
@@ -95,7 +100,7 @@ def _found(reply: Reply) -> Found:
     return reply
 
 
-def _search(request: q.Context | q.Explain, depth: int) -> q.Search:
+def _search(request: q.Context | q.Inquire | q.Explain, depth: int) -> q.Search:
     """The search whose hits a context or an `explain` goes by; `depth` hits of it for a context."""
     names = set(q.Search.__struct_fields__) & set(request.__struct_fields__)
     given: dict[str, Any] = {"limit": depth} | {name: getattr(request, name) for name in names}

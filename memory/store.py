@@ -28,6 +28,7 @@ from rewound.memory.models import NO_MODELS, Models
 from rewound.memory.place import Layout, slots_folder
 from rewound.memory.reopening import opening_of, reopening
 from rewound.memory.reranking import Reranks
+from rewound.memory.responding import Responds
 from rewound.memory.rewriting import Rewrites
 from rewound.memory.switching import SwitchDuty
 from rewound.memory.workers import Duty, Workers
@@ -102,6 +103,7 @@ def _workers(engine: Engine, layout: Layout, models: Models, nodes: Dispatcher) 
     engine.counter = models.make_token_counter()
     engine.rewrites = Rewrites.of(models, nodes)
     engine.decomposes = Decomposes.of(models, nodes)
+    engine.responds = Responds.of(models, nodes)
     if models.extractor != "none":
         engine.extractor = models.extractor
         extracting = Extracting(
@@ -132,6 +134,7 @@ def _workers(engine: Engine, layout: Layout, models: Models, nodes: Dispatcher) 
     nodes.on_return(engine.reranks.nodes_are_back)
     nodes.on_return(engine.rewrites.nodes_are_back)
     nodes.on_return(engine.decomposes.nodes_are_back)
+    nodes.on_return(engine.responds.nodes_are_back)
     nodes.on_return(workers.wake)
     return workers
 

@@ -4,6 +4,7 @@
     Hello(protocol, package)  →
                               ←  Hello, or a Failure when the versions do not fit
     Ask(id, request, …)       →
+                              ←  Heard(id, …)          of a question: each part of its answer
                               ←  Answer(id, reply)     the reply may be a Failure
     HandOver(id)              →
                               ←  Answer(id, None), then one byte that carries the owner lock
@@ -34,7 +35,15 @@ from rewound.eventlog.errors import (
     RewoundError,
 )
 from rewound.llm.nodes import Enlisted
-from rewound.memory.replies import AnyReply, Failure, Reply
+from rewound.memory.replies import (
+    AnswerPart,
+    AnyReply,
+    Failure,
+    Reply,
+    Sentence,
+    SourcesGiven,
+    WithheldSentence,
+)
 from rewound.memory.requests import Request
 
 PROTOCOL = 1
@@ -58,6 +67,15 @@ class Ask(msgspec.Struct, frozen=True, tag="ask"):
     request: msgspec.Raw
     deadline_s: float | None = None
     actor: Actor = PERSON
+
+
+class Heard(msgspec.Struct, frozen=True, tag="heard", omit_defaults=True):
+    """A part of the answer to request `id`: one of these."""
+
+    id: int
+    sources: SourcesGiven | None = None
+    sentence: Sentence | None = None
+    withheld: WithheldSentence | None = None
 
 
 class HandOver(msgspec.Struct, frozen=True, tag="hand over"):
@@ -93,7 +111,7 @@ class Answer(msgspec.Struct, frozen=True, tag="answer"):
     reply: AnyReply | None
 
 
-Frame = Hello | Ask | HandOver | LookOn | Renew | Renewed | Answer
+Frame = Hello | Ask | Heard | HandOver | LookOn | Renew | Renewed | Answer
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Frame).decode
@@ -251,6 +269,21 @@ def raised(reply: Reply | None) -> Reply:
 
 def ask(number: int, request: Request, deadline_s: float | None, actor: Actor) -> Ask:
     return Ask(number, msgspec.Raw(_encode(request)), deadline_s, actor)
+
+
+def heard(number: int, part: AnswerPart) -> Heard:
+    match part:
+        case SourcesGiven():
+            return Heard(number, sources=part)
+        case Sentence():
+            return Heard(number, sentence=part)
+        case WithheldSentence():
+            return Heard(number, withheld=part)
+
+
+def part_of(frame: Heard) -> AnswerPart | None:
+    """The part that a frame holds; None of one that holds nothing we know."""
+    return frame.sources or frame.sentence or frame.withheld
 
 
 def answer(number: int, reply: Reply) -> Answer:

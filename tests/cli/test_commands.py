@@ -83,6 +83,42 @@ def putting_in() -> list[Case]:
     ]
 
 
+def answering() -> list[Case]:
+    return [
+        (("ask", "x"), q.Inquire(query="x")),
+        (
+            ("ask", "x", "--rerank", "--no-rewrite", "--decompose"),
+            q.Inquire(query="x", rerank=True, rewrite=False, decompose=True),
+        ),
+        (
+            (
+                "ask",
+                "x",
+                "--budget",
+                "9",
+                "--threshold",
+                "0.1",
+                "--confidence",
+                "0.3",
+                "--timeout-s",
+                "8",
+                *WHAT,
+                *FILTER,
+                *MOMENT,
+            ),
+            q.Inquire(
+                query="x",
+                budget=9,
+                threshold=0.1,
+                confidence=0.3,
+                timeout_s=8,
+                filters=WITH_WHAT,
+                **AT_MOMENT,
+            ),
+        ),
+    ]
+
+
 def asking() -> list[Case]:
     return [
         (
@@ -310,7 +346,15 @@ def the_rest() -> list[Case]:
 
 
 def cases() -> list[Case]:
-    return [*putting_in(), *asking(), *explaining(), *correcting(), *judging(), *the_rest()]
+    return [
+        *putting_in(),
+        *asking(),
+        *answering(),
+        *explaining(),
+        *correcting(),
+        *judging(),
+        *the_rest(),
+    ]
 
 
 @pytest.mark.parametrize(("args", "request_"), cases(), ids=named)

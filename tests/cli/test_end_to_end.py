@@ -20,6 +20,7 @@ from rewound.http.cli import COMMANDS, main
 from rewound.http.cli_errors import EXITS
 from rewound.memory import Memory
 from tests.integration import judging
+from tests.integration.speaking import speaking
 
 CHAT = [
     {
@@ -103,6 +104,33 @@ def test_a_statement_is_found_corrected_and_looked_back_at(cli: Cli, fact: str) 
     cli("undo", event, code=3)
     told(cli, "undo", undone["event"])
     assert told(cli, "search", "Nina work")["hits"][0]["text"] == "Nina works at Orbit Labs."
+
+
+def test_a_question_is_answered_with_what_says_so(
+    cli: Cli, fact: str, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = "where does Nina work"
+    answer, _, source, about, named, *_ = cli("ask", asked).stdout.splitlines()
+    assert answer == "Nina works at Harbor Foods. [1]"
+    assert source.split("]")[0] == "[1" and source.endswith("Nina works at Harbor Foods.")
+    assert "2026-03-01" in about and fact in named
+    same = told(cli, "ask", asked)
+    assert same["text"] == answer and same["used"] == [fact]
+    with Memory(data) as memory:
+        assert json.loads(msgspec.json.encode(memory.ask(asked))) == same
+    unknown = cli("ask", "what is the capital of France").stdout
+    assert unknown.startswith("I don't know.\nnothing that is stored fits the question\n")
+    assert not told(cli, "ask", asked, "--confidence", "1")["answered"]
+    assert "confidence" in cli("ask", asked, "--confidence", "2", code=2).stderr
+    cli("ask", asked, "-c", "elsewhere", code=2)
+    with speaking() as speaker:
+        speaker.pieces = ("Nina works at Harbor Foods [1]. She paints [1].", " Then \x1b[2J [1].")
+        monkeypatch.setenv("REWOUND_ANSWERER", "model")
+        monkeypatch.setenv("REWOUND_CHAT_URL", speaker.url)
+        shown = cli("ask", asked).stdout
+    assert shown.count("Nina works at Harbor Foods. [1]\n") == 1, "told once, as it came"
+    assert shown.count("withheld a sentence") == 2 and "paints" not in shown
+    assert "\x1b" not in shown
 
 
 def test_facts_are_there_when_a_command_that_wrote_has_ended(

@@ -45,6 +45,8 @@ BODIES = [
     Body("POST", "/v1/search", q.Scope, {}, inside="scope"),
     Body("POST", "/v1/context", q.Context, {"query": "a"}),
     Body("POST", "/v1/context", q.Filters, {}, inside="filters"),
+    Body("POST", "/v1/ask", q.Inquire, {"query": "a"}),
+    Body("POST", "/v1/ask", q.Filters, {}, inside="filters"),
     Body("POST", "/v1/forget", q.Forget, {"query": "a"}),
     Body("POST", "/v1/forget", q.Filters, {"tags": ["a"]}, inside="filters"),
     Body("POST", "/v1/restore", q.Restore, {"ids": [FACT_ID]}),

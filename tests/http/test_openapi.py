@@ -186,6 +186,7 @@ class Story:
             ("POST", "/v1/explain"): ("", {**query, "id": fact}),
             ("GET", "/v1/explain"): ("", {**query, "id": message}),
             ("POST", "/v1/context"): ("", query),
+            ("POST", "/v1/ask"): ("", query),
             ("GET", "/v1/items/{id}"): (fact, {}),
             ("GET", "/v1/items/{id}/history"): (document, {}),
             ("GET", "/v1/profile"): ("", {"subject": "Nina", "buckets": '{"work": {}}'}),

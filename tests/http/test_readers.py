@@ -113,9 +113,10 @@ def same(both: Both, container: str, ids: list[str], moments: list[str]) -> None
         assert answers[0].content == answers[1].content, (path, query)
     for at in ({}, *moments_of(moments)):
         body = {"container": container, "query": "What does Nina drink?", **at}
-        packed = [client.post("/v1/context", json=body) for client in (both.owner, both.reader)]
-        assert packed[0].status_code == 200, packed[0].text
-        assert packed[0].content == packed[1].content
+        for path in ("/v1/context", "/v1/ask"):
+            told = [client.post(path, json=body) for client in (both.owner, both.reader)]
+            assert told[0].status_code == 200, told[0].text
+            assert told[0].content == told[1].content, path
     both.check()
 
 

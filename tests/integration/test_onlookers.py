@@ -26,6 +26,7 @@ from rewound.memory.onlookers import Onlookers
 from rewound.memory.place import open_layout
 from rewound.memory.replies import Erased, Figures, Page, Written
 from rewound.memory.reranking import Reranks
+from rewound.memory.responding import Responds
 from rewound.memory.rewriting import Rewrites
 from tests.integration.noding import nodes
 from tests.integration.test_dispatching import eventually
@@ -171,7 +172,7 @@ def test_views_that_do_not_follow_are_not_waited_for_without_end(tmp_path: Path)
     owner.close()
     files = FileReads(
         layout, clock=clock, models=NO_MODELS, meaning=Meaning(None), reranks=Reranks(),
-        rewrites=Rewrites(),
+        rewrites=Rewrites(), responds=Responds(),
     )  # fmt: skip
     page = files.read(q.List(), 0.0)
     assert isinstance(page, Page) and len(page.items) == 1
@@ -184,7 +185,7 @@ def test_views_that_do_not_follow_are_not_waited_for_without_end(tmp_path: Path)
     log.close()
     files = FileReads(
         layout, clock=clock, models=NO_MODELS, meaning=Meaning(None), reranks=Reranks(),
-        rewrites=Rewrites(),
+        rewrites=Rewrites(), responds=Responds(),
     )  # fmt: skip
     with pytest.raises(StoreBusy, match="the views are behind"):
         files.read(q.List(), 0.01)

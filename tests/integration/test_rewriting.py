@@ -19,6 +19,7 @@ from rewound.memory.models import Models
 from rewound.memory.place import open_layout
 from rewound.memory.replies import Found
 from rewound.memory.reranking import Reranks
+from rewound.memory.responding import Responds
 from tests.integration.faking import Answer, FakeServer, faking
 
 FACTS = ("Nina adopted a spaniel named Biscuit.", "Omar paints boats.", "Figs were sold out.")
@@ -226,6 +227,7 @@ def test_readers_beside_the_owner_rewrite_as_well(tmp_path: Path, server: FakeSe
     files = FileReads(
         open_layout(tmp_path), clock=SystemClock(), models=models_at(server),
         meaning=Meaning(None), reranks=Reranks(), rewrites=rewrites,
+        responds=Responds(),
     )  # fmt: skip
     try:
         found = files.read(q.Search(query=ASKED, rewrite=True), 30.0)

@@ -74,6 +74,7 @@ def battery(name: str, dump: Dump, as_of: str | None = None) -> list[requests.Re
         requests.Search(container=name, query=first, as_of=as_of, include_superseded=True),
         requests.Search(container=name, query=first, as_of=as_of, include_forgotten=True),
         requests.Context(container=name, query=first, as_of=as_of),
+        requests.Inquire(container=name, query=first, as_of=as_of, confidence=0.0),
     ]
     asked += [
         requests.Search(container=name, query=first, as_of=as_of, valid_at=at) for at in VALID_AT

@@ -7,11 +7,13 @@
     1 judging    a word on a judging that was taken back is kept        rows of a hand-made log
     1 judging    a pair waits for a person who has spoken               replay_law
     2 time       `@position` reads the present                          time_law
+    2 time       an answer is drawn from what is known today            time_law
     2 time       BM25 counts entries that were not there yet            time_law
     3 undo       an undo re-folds nothing                               BeforeUndo
     3 judging    a fit that was undone is still in force                BeforeUndo
     3 judging    a fact whose judging was undone is not judged again    BeforeUndo
     4 forget     a forgotten item is shown by its id                    forget_law
+    4 forget     an answer is drawn from what was forgotten             forget_law
     4 forget     nothing is blacked out in what a fact came from        forgetting_law
     5 erase      only the first body of each event is destroyed         erase_law
     6 isolation  a read is answered from another container              stranger_law
@@ -36,6 +38,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -45,6 +48,7 @@ from rewound.eventlog.errors import NotFound
 from rewound.eventlog.lmdb_writer import LmdbWriter
 from rewound.memory import (
     answer_items,
+    answer_search,
     answering,
     answers,
     applying,
@@ -177,6 +181,15 @@ def forget(folder: Path) -> None:
     with opened(folder) as driver:
         forget_one(driver)
         checks.forget_law(driver, NAME, range(1, driver.head(NAME).position + 1))
+
+
+def forget_found(folder: Path) -> None:
+    """What is asked for finds it, and it says more than that."""
+    with opened(folder) as driver:
+        (item,) = remember(driver, "Ann likes teaq0 and figsq9")
+        driver.embed()
+        driver.call(requests.Forget(container=NAME, ids=(item.id,)))
+        checks.forget_law(driver, NAME)
 
 
 def forgetting(folder: Path) -> None:
@@ -329,6 +342,23 @@ def shows_what_is_forgotten(patch: Patch) -> None:
     patch.setattr(answer_items, "_check_shown", lambda *_: None)
 
 
+def answers_from_what_is_forgotten(patch: Patch) -> None:
+    _gathers(patch, include_forgotten=True)
+
+
+def answers_from_today(patch: Patch) -> None:
+    _gathers(patch, as_of=None)
+
+
+def _gathers(patch: Patch, **otherwise: Any) -> None:
+    whole = answer_search.picked
+
+    def picked(question: Any, asking: Any) -> Any:
+        return whole(msgspec.structs.replace(question, **otherwise), asking)
+
+    patch.setattr("rewound.memory.answer_ask.picked", picked)
+
+
 def masks_nothing(patch: Patch) -> None:
     patch.setattr(withholding, "sources", lambda *_: ())
 
@@ -421,6 +451,7 @@ CASES = {
     "1 replay": Case(folds_without_tag_edits, replay, "replay: "),
     **judging_mutations.CASES,
     "2 time": Case(positions_are_now, as_of, "time: "),
+    "2 time, answers": Case(answers_from_today, as_of, "time: "),
     "2 time, ranking": Case(counts_everything, as_of, "time: "),
     "1 vectors, masks": Case(masks_keep_vectors, masked, "meaning: "),
     "1 vectors, memos": Case(folds_pass_over_memos, masked, "meaning: "),
@@ -432,6 +463,7 @@ CASES = {
     "3 vectors": Case(folds_pass_over_memos, undo_vectors, "undo: "),
     "3 undo": Case(undo_refolds_nothing, undo, "undo: "),
     "4 forget": Case(shows_what_is_forgotten, forget, "forget: "),
+    "4 forget, answers": Case(answers_from_what_is_forgotten, forget_found, "forget: "),
     "4 forget, masks": Case(masks_nothing, forgetting, "forget: "),
     "5 erase": Case(destroys_first_bodies_only, erase, "erase: "),
     "6 isolation": Case(reads_another_container, isolation, "isolation: "),

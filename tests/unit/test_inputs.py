@@ -178,6 +178,8 @@ BAD: list[tuple[q.Request, str, str]] = [
     (q.Search(query="tea", at_least=-1), "at_least", "0 or more"),
     (loose.Search(query="tea", include_forgotten=1), "include_forgotten", "true or false"),
     (q.Context(query="tea", budget=0), "budget", "from 1"),
+    (q.Inquire(query="tea", confidence=2.0), "confidence", "from 0 to 1"),
+    (q.Inquire(query="tea", timeout_s=601), "timeout_s", "from 1 to 600"),
     (q.Get(id=""), "id", "blank"),
     (q.Stats(container=""), "container", "blank"),
     (q.Stats(container=" "), "container", "blank"),

@@ -36,6 +36,16 @@ ANSWERS: dict[type[q.Request], r.Reply] = {
         fate=r.Fate(id="x", kind="fact", found=True, told="it is hit 1", place=1),
     ),
     q.Context: r.Packed(container="c", query="", text="", tokens=0, budget=0, lines=(), moment=NOW),
+    q.Inquire: r.Responded(
+        container="c",
+        query="",
+        answered=False,
+        text="",
+        sentences=(),
+        used=(),
+        given=(),
+        moment=NOW,
+    ),
     q.List: r.Page(
         container="c", items=(), total=0, limit=1, has_more=False, cursor=None, moment=NOW
     ),
@@ -253,6 +263,16 @@ CALLS: list[tuple[Callable[[Any], Any], q.Request]] = [
         ),
     ),
     (lambda m: m.context("tea", budget=500), q.Context(query="tea", budget=500, **R)),
+    (lambda m: m.ask("tea"), q.Inquire(query="tea", **R)),
+    (
+        lambda m: list(m.ask_stream(
+            "tea", budget=500, threshold=0.1, confidence=0.3, timeout_s=9, tags="a", as_of=12
+        ))[-1],
+        q.Inquire(
+            query="tea", budget=500, threshold=0.1, confidence=0.3, timeout_s=9, as_of="@12",
+            filters=q.Filters(tags=("a",)), **R,
+        ),
+    ),
     (
         lambda m: m.list("document", cursor="x", tags="a"),
         q.List(
@@ -429,8 +449,8 @@ def test_both_libraries_have_the_same_surface(sync: type, awaited: type) -> None
     assert _public(sync).keys() == _public(awaited).keys()
     for name, method in _public(awaited).items():
         assert method.__doc__, f"{name} says nothing about itself"
-        makes_a_handle = name in ("container", "as_of")
-        assert inspect.iscoroutinefunction(method) != makes_a_handle, name
+        awaited_later = name in ("container", "as_of", "ask_stream")  # handles, and an iterator
+        assert inspect.iscoroutinefunction(method) != awaited_later, name
     assert _public(Reading).keys() == _public(Moment).keys()
 
 

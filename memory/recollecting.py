@@ -1,0 +1,12 @@
+"""What is remembered of a question, before anybody answers it."""
+
+from rewound.llm.question_answering import Query, Recalled
+from rewound.memory.replies import Reply, Responded
+
+
+class Recollection(Reply, frozen=True, kw_only=True):
+    """A reply without its answer, and what an answerer is given. It goes to no door."""
+
+    blank: Responded
+    query: Query
+    recalled: tuple[Recalled, ...]
