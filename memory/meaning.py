@@ -223,10 +223,13 @@ class Meaning:
 
     def besides(self, meant: Meant, queries: Sequence[str], timeout_s: float) -> Meant:
         """The same with the vectors of further queries, where that of the first was asked for."""
+        model = self._speaking
         if not meant.was_asked or meant.query is None or not queries:
             return meant
+        if model.model != meant.model:
+            return meant  # the vectors were replaced meanwhile: the first is to be asked for anew
         until = time.monotonic() + timeout_s
-        made = {text: self.of(text, max(0.0, until - time.monotonic())) for text in queries}
+        made = {text: model.of(text, max(0.0, until - time.monotonic())) for text in queries}
         known = {text: query for text, query in made.items() if query is not None}
         return meant._replace(queries={**meant.queries, **known})
 

@@ -564,6 +564,19 @@ def test_other_questions_go_on_too(made: Bench, ask: Question) -> None:
     assert ask(made) == before
 
 
+def test_all_queries_of_a_question_are_embedded_by_the_model_that_is_searched(made: Bench) -> None:
+    meaning, asked = made.engine.meaning, q.Search(query=PARAPHRASE)
+    made.search(PARAPHRASE)
+    meant = meaning.besides(meaning.asked(asked), ("a terrier", "a vehicle"), 60.0)
+    assert [query.model for query in meant.queries.values()] == [OLD] * 3
+    made.ask(q.Reembed())
+    made.switch()
+    made.search(PARAPHRASE)
+    assert meaning.besides(meant, ("a pet",), 60.0) == meant, "they are of another model now"
+    meant = meaning.besides(meaning.asked(asked), ("a terrier", "a vehicle"), 60.0)
+    assert [query.model for query in meant.queries.values()] == [NEW] * 3
+
+
 def test_new_texts_are_embedded_by_the_new_model_first(made: Bench) -> None:
     """So that what has an old vector has a new one to come."""
     made.ask(q.Reembed())

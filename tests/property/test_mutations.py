@@ -114,7 +114,7 @@ def changed(folder: Path) -> None:
         driver.embed()
         driver.change_model()
         overlooked: list[Any] = []
-        whole = switching.known_memo
+        whole = vector_making.known_memo
 
         def once(log: Any, container: Any, model: str, item: Any, text: str) -> Any:
             if len(overlooked) < switching.PASSES_MAX - 1 and "coffee" in text:
