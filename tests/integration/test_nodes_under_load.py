@@ -51,8 +51,8 @@ def models_at(servers: list[ScriptedNode], **more: Any) -> Models:
     for server in servers:
         server.good = box
     made = tuple(Node(name=f"n{each.port}", urls={"chat": each.url}) for each in servers)
-    alone = {"extractor": "model", "batch_messages": 1}
-    return Models(**{"embedder": "none", "judge": "none", "nodes": made} | alone | more)
+    plain: dict[str, Any] = {"embedder": "none", "judge": "none", "nodes": made}
+    return Models(**plain | {"extractor": "model", "batch_messages": 1} | more)
 
 
 def drawn(memory: Memory, container: str) -> list[str]:

@@ -4,10 +4,12 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from rewound.eventlog.errors import InvalidInput
+from rewound.eventlog.ids import Kind, Ref
 from rewound.llm import minilm
 from rewound.llm.token_counting import (
     ESTIMATE,
@@ -17,10 +19,12 @@ from rewound.llm.token_counting import (
     ready,
 )
 from rewound.memory import Memory
-from rewound.memory.answer_search import _line
+from rewound.memory.answer_search import _fitted
 from rewound.memory.link import Link
 from rewound.memory.models import Models
 from rewound.memory.replies import Hit, Standing
+from rewound.projections.rows import OPEN, Row
+from rewound.projections.search import Match
 
 WORDS = (
     "Nina Omar boats figs naïve Zürich слово 日本語 ไทย 🎉 antidisestablishmentarianism 4471-QUOK "
@@ -102,10 +106,12 @@ def test_no_line_is_longer_than_what_is_left(text: str) -> None:
     counter.load()
     state = Standing(state="current")
     hit = Hit(id="fact_1", kind="fact", text=text, score=0.5, signals={}, standing=state)
+    row = Row(b"\x01" + bytes(16), 1, OPEN, 0, 0, msgspec.Struct())
+    match = Match(Ref(Kind.FACT, bytes(16)), 0.5, 0.5, {}, (), row)
     for left in range(-2, 140):
         for each in (counter, ESTIMATE):
-            line = _line(hit, {}, left, 1_200, each)
-            assert line is None or each.line(line.text) == line.tokens <= left
+            fitted = _fitted(match, hit, {}, left, 1_200, each)
+            assert fitted is None or each.line(fitted.line.text) == fitted.line.tokens <= left
 
 
 def test_the_embedders_tokens_are_those_of_its_tokenizer() -> None:
