@@ -15,7 +15,14 @@ import msgspec
 
 from rewound.eventlog.errors import InvalidInput
 from rewound.llm.nodes import Lane, Node, Role, brief, check_names, nodes_of
-from rewound.memory.model_servers import check_named, check_server, key_from
+from rewound.memory.model_servers import (
+    check_named,
+    check_server,
+    key_from,
+    number_setting,
+    setting_content,
+    whole_setting,
+)
 from rewound.memory.rhythm import AT_ONCE, Rhythm
 
 if TYPE_CHECKING:
@@ -264,15 +271,14 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
                         f"{variable} is {brief(value)!r}: use one of {right}", field=variable
                     )
                 given[name] = value
-        if value := env.get("REWOUND_THREADS", "").strip():
-            given["threads"] = _whole("REWOUND_THREADS", value, THREADS_MAX, "the model decides")
-        if value := env.get("REWOUND_HEDGE_MS", "").strip():
-            given["hedge_ms"] = _whole("REWOUND_HEDGE_MS", value, HEDGE_MS_MAX, "never")
+        for name, most, nothing in _WHOLE:
+            if value := env.get(f"REWOUND_{name.upper()}", "").strip():
+                given[name] = whole_setting(f"REWOUND_{name.upper()}", value, most, nothing)
         named = ("REWOUND_NODES", "REWOUND_BG_NODES")
         given["nodes"] = nodes_of(env.get(named[0]), env.get(named[1]), named)
         for name, number in _NUMBERS.items():
             if value := env.get(f"REWOUND_{name.upper()}", "").strip():
-                given[name] = _number(value, f"REWOUND_{name.upper()}", number)
+                given[name] = number_setting(value, f"REWOUND_{name.upper()}", number)
         for name in _TEXTS:
             if value := env.get(f"REWOUND_{name.upper()}", "").strip():
                 given[name] = value
@@ -288,7 +294,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
             return ()
         from rewound.llm.attribute_table import parse
 
-        return parse(_content(self.attributes, "REWOUND_ATTRIBUTES"), "REWOUND_ATTRIBUTES")
+        return parse(setting_content(self.attributes, "REWOUND_ATTRIBUTES"), "REWOUND_ATTRIBUTES")
 
     def make_ranker(self) -> Ranker | None:
         """The user's own ranker; None for the one that is shipped. Raises InvalidInput."""
@@ -296,7 +302,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
             return None
         from rewound.projections.ranker import Ranker
 
-        content = _content(self.ranker, "REWOUND_RANKER")
+        content = setting_content(self.ranker, "REWOUND_RANKER")
         try:
             return Ranker.from_json(content)
         except ValueError as error:
@@ -311,7 +317,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
         from rewound.llm.token_counting import ESTIMATE, TokenizerCounter
 
         if self.token_counter not in COUNTERS:
-            content = _content(self.token_counter, "REWOUND_TOKEN_COUNTER")
+            content = setting_content(self.token_counter, "REWOUND_TOKEN_COUNTER")
             digest = hashlib.sha256(content).hexdigest()[:8]
             name = f"{Path(self.token_counter).name}/{digest}"
             return TokenizerCounter(name, lambda: _tokenizer(content))
@@ -328,7 +334,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
         """Raises InvalidInput for a path at which there is no tokenizer."""
         if self.token_counter in COUNTERS:
             return
-        content = _content(self.token_counter, "REWOUND_TOKEN_COUNTER")
+        content = setting_content(self.token_counter, "REWOUND_TOKEN_COUNTER")
         try:
             _tokenizer(content)
         except Exception as error:  # the package raises what derives from Exception alone
@@ -559,6 +565,7 @@ _CHOICES = {
     "answerer": AnswererName,
     "chat_api": ChatApi,
 }
+_WHOLE = (("threads", THREADS_MAX, "the model decides"), ("hedge_ms", HEDGE_MS_MAX, "never"))
 _NUMBERS: dict[str, type[int] | type[float]] = {
     "rerank_depth": int,
     "rerank_weight": float,
@@ -581,29 +588,3 @@ def _tokenizer(content: bytes) -> Tokenizer:
     from tokenizers import Tokenizer
 
     return Tokenizer.from_buffer(content)
-
-
-def _content(path: str, setting: str) -> bytes:
-    """What is in a file that a setting names. Raises InvalidInput."""
-    try:
-        return Path(path).expanduser().read_bytes()
-    except OSError as error:
-        raise InvalidInput(
-            f"{setting} names a file that cannot be read: {error.strerror}", field=setting
-        ) from None
-
-
-def _whole(variable: str, value: str, most: int, nothing: str) -> int:
-    if not value.isascii() or not value.isdigit() or len(value) > 9 or int(value) > most:
-        raise InvalidInput(
-            f"{variable} is {brief(value)!r}: use a whole number from 0 ({nothing}) to {most}",
-            field=variable,
-        )
-    return int(value)
-
-
-def _number(value: str, setting: str, kind: type[int] | type[float]) -> float:
-    try:
-        return kind(value[:40])
-    except ValueError:
-        raise InvalidInput(f"{setting} is {brief(value)!r}: use a number", field=setting) from None
