@@ -2,7 +2,8 @@
 
 Writes projections/ranker.json, fitted on all sets together, each of which counts the same. Told is
 how it does on what no fit has seen: on every fifth of the conversations or questions, fitted on the
-other four (*unseen*), and on every set as a whole, fitted on the others (*left out*).
+other four (*unseen*), and on every set as a whole, fitted on the others (*left out*). How well it
+is told that nothing fits, `eval.relevance` measures.
 """
 
 from collections import defaultdict
@@ -12,11 +13,12 @@ from pathlib import Path
 import click
 import numpy as np
 
-from eval.listwise import Floats, calibrate, fit, scored
-from eval.ranked_cases import FOLDS, SETS, Case, cases, ranking
+from eval.listwise import FLOORS, Floats, calibrate, fit, scored
+from eval.ranked_cases import FOLDS, SETS, Case, cases, ranking, strangers
 from eval.retrieval import CUTS, Tally
 from rewound.projections.feature_names import NAMES
-from rewound.projections.ranker import FITS, Model, Ranker, fits
+from rewound.projections.ranker import FITS, Model, Ranker
+from rewound.projections.relevance import ANYTHING
 
 TARGET = Path(__file__).parent.parent / "projections" / "ranker.json"
 
@@ -65,7 +67,7 @@ def fitted(every: Sequence[Case], title: str, figures: dict[str, float]) -> Mode
     """The model of all cases; prints and notes what it does on unseen ones."""
     pairs = unseen(every)
     click.echo(f"{title:<28}{'n':>6}" + "".join(f"{f'R@{n}':>8}" for n in CUTS) + f"{'MRR':>8}")
-    model = calibrate(fit(every), pairs)
+    model = calibrate(fit(every), pairs, FLOORS[title])
     for name in sorted({case.set for case in every}):
         mine = [pair for pair in pairs if pair[0].set == name]
         total = tell(f"{name}, unseen", mine)
@@ -73,14 +75,7 @@ def fitted(every: Sequence[Case], title: str, figures: dict[str, float]) -> Mode
             tell(f"{name}, left out", left_out(every, name), kinds=False)
         figures[f"{title}, {name}, recall@10"] = round(total.recall[10] / total.count, 3)
         figures[f"{title}, {name}, MRR"] = round(total.reciprocal / total.count, 3)
-        fit_of = [_fit(model, case, scores) for case, scores in mine]
-        answered = [not case.question.abstain for case, _ in mine]
-        click.echo(f"  something fits, AUC {auc(answered, fit_of):.3f}")
     return model
-
-
-def _fit(model: Model, case: Case, scores: Floats) -> float:
-    return float(np.dot(model.fits, fits(case.rows, scores, case.reached)))
 
 
 @click.command()
@@ -93,16 +88,21 @@ def main(data: Path, stores: Path, sets: str, write: bool) -> None:
     figures: dict[str, float] = {}
     models = {}
     for title, meaning in (("meaning", True), ("words", False)):
-        every = [
-            case for name in sets.split(",") for case in cases(data, name, stores, meaning=meaning)
-        ]
+        every: list[Case] = []
+        for name in sets.split(","):
+            every += cases(data, name, stores, meaning=meaning)
+            every += strangers(data, name, stores, meaning=meaning)
         models[title] = fitted(every, title, figures)
     weights = sorted(zip(models["meaning"].weights, NAMES, strict=True), key=lambda w: -abs(w[0]))
     click.echo(", ".join(f"{name} {weight:+.2f}" for weight, name in weights))
-    fits = zip(models["meaning"].fits, FITS, strict=True)
-    click.echo(", ".join(f"{name} {weight:+.2f}" for weight, name in fits))
+    for names, row in (
+        (FITS, models["meaning"].fits),
+        (ANYTHING, models["meaning"].anything),
+    ):
+        told = zip(names, row, strict=True)
+        click.echo(", ".join(f"{name} {weight:+.2f}" for name, weight in told))
     if write:
-        ranker = Ranker("lists", 1, NAMES, models["meaning"], models["words"], figures)
+        ranker = Ranker("lists", 2, NAMES, models["meaning"], models["words"], figures)
         TARGET.write_bytes(ranker.to_json() + b"\n")
         click.echo(f"wrote {TARGET.name}")
 

@@ -1,10 +1,12 @@
-"""Fitting of the ranker: listwise weights, and a logistic for how well the best candidate fits.
+"""Fitting of the ranker: listwise weights, and logistics for how well the best candidate fits and
+for whether anything does.
 
 ListNet's top-one loss (Cao et al. 2007): the softmax of the scores of a question's candidates
 against the share that each of the right ones has. Full-batch Adam (Kingma and Ba 2015), no chance
 in it: the same cases give the same weights.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
@@ -14,6 +16,7 @@ import numpy.typing as npt
 from eval.ranked_cases import Case
 from rewound.projections.feature_names import NAMES
 from rewound.projections.ranker import FITS, Model, contributions, fits
+from rewound.projections.relevance import ANYTHING, numbers
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,6 +52,19 @@ SAYS_ALL = 0.8
 contrary, as their unanswerable questions are made of the words of a text; nobody else asks so."""
 _SAYS_ALL = FITS.index("the first says all that is asked")
 
+STRANGERS = 0.15
+"""What all strange questions of a set count, of what the set counts."""
+
+STIFFNESS = 0.03
+"""How much the weights of what tells whether anything fits are held down. With less of it the sets
+that are fitted on gain nothing, and others lose: more of their answers come to lie below any floor.
+"""
+
+FLOORS = {"meaning": 0.05, "words": 0.05}
+"""Below it nothing is held to fit. On the sets that are fitted on it could be .2 before one right
+hit in a hundred were lost; but a set of our own, which no fit has seen, is less sure of its answers
+than they are, and would have lost one in four."""
+
 
 def fit(cases: Sequence[Case], penalty: float = PENALTY) -> Model:
     """A model without its calibration. Every set counts the same; cases without a right candidate
@@ -65,7 +81,7 @@ def fit(cases: Sequence[Case], penalty: float = PENALTY) -> Model:
         spread[spread < 1e-9] = 1.0
         rows, target, base = _packed(chosen, mean, spread)
         rows[:, :, fixed] = 0.0
-        weights = _descend(rows, target, base, _shares(chosen), penalty, raw * spread, steps)
+        weights = _descend(rows, target, base, shares(chosen), penalty, raw * spread, steps)
         raw = weights / spread
         near = [case.rows @ raw for case in told]
     for name, weight in FIXED.items():
@@ -77,6 +93,8 @@ def fit(cases: Sequence[Case], penalty: float = PENALTY) -> Model:
         weights=_rounded(weights),
         fits=(0.0,) * len(FITS),
         slope=1.0,
+        anything=(0.0,) * len(ANYTHING),
+        floor=0.0,
     )
 
 
@@ -102,9 +120,11 @@ def _packed(
     return rows, target, base
 
 
-def _shares(cases: Sequence[Case]) -> Floats:
-    sets = [case.set for case in cases]
-    share: Floats = np.array([1.0 / sets.count(name) for name in sets])
+def shares(cases: Sequence[Case]) -> Floats:
+    """What each case counts: all sets the same, strange questions a part of theirs."""
+    sorts = [(case.set, case.stranger) for case in cases]
+    counts = Counter(sorts)
+    share: Floats = np.array([(STRANGERS if of[1] else 1.0) / counts[of] for of in sorts])
     share /= share.sum()
     return share
 
@@ -141,14 +161,40 @@ def scored(model: Model, case: Case) -> Floats:
     return found
 
 
-def calibrate(model: Model, pairs: Sequence[tuple[Case, Floats]]) -> Model:
-    """The model with `fits` and `slope` from cases with scores that no fit of theirs has seen.
+def fit_anything(pairs: Sequence[tuple[Case, Floats]]) -> tuple[float, ...]:
+    """The weights of `Model.anything`, from cases with scores that no fit of theirs has seen."""
+    rows = np.array([numbers(case.evidence, case.rows, scores) for case, scores in pairs])
+    fitting = np.array([float(not case.question.abstain) for case, _ in pairs])
+    share = shares([case for case, _ in pairs])
+    mean = share @ rows
+    spread = np.sqrt(share @ (rows - mean) ** 2)
+    mean[0], spread[0] = 0.0, 1.0  # of what is always 1
+    spread[spread < 1e-9] = 1.0
+    held = np.full(len(mean), STIFFNESS)
+    held[0] = 0.0
+    nothing = np.zeros(len(rows))
+    weights = _logistic((rows - mean) / spread, fitting, share, nothing, held) / spread
+    weights[0] -= weights[1:] @ mean[1:]
+    # Weights that are held down say too little of what is sure: one slope makes up for that.
+    told = np.array([np.ones(len(rows)), rows @ weights]).T
+    base, slope = _logistic(told, fitting, share, nothing)
+    weights *= slope
+    weights[0] += base
+    return _rounded(weights)
 
-    `fits` tells whether the first candidate is right; `slope` how fast that falls with the score.
+
+def calibrate(model: Model, pairs: Sequence[tuple[Case, Floats]], floor: float) -> Model:
+    """The model with what tells of probabilities, from cases with scores that no fit of theirs has
+    seen.
+
+    `anything` tells whether something fits, `fits` whether the first candidate is right, `slope`
+    how fast that falls with the score; for those two no strange question counts.
     """
+    weights_of_any = fit_anything(pairs)
+    pairs = [pair for pair in pairs if not pair[0].stranger]
     first = np.array([fits(case.rows, scores, case.reached) for case, scores in pairs])
     right = np.array([_is_right(case, scores) for case, scores in pairs])
-    share = _shares([case for case, _ in pairs])
+    share = shares([case for case, _ in pairs])
     sure = first[:, _SAYS_ALL] * SAYS_ALL
     first[:, _SAYS_ALL] = 0.0
     weights = _logistic(first, right, share, sure)
@@ -162,22 +208,31 @@ def calibrate(model: Model, pairs: Sequence[tuple[Case, Floats]]) -> Model:
         fit_of += [float(first[n] @ weights)] * len(best)
         of += [share[n]] * len(best)
     slope = _logistic(np.array(behind)[:, None], np.array(hit), np.array(of), np.array(fit_of))
-    return msgspec.structs.replace(model, fits=_rounded(weights), slope=_rounded(slope)[0])
+    return msgspec.structs.replace(
+        model,
+        fits=_rounded(weights),
+        slope=_rounded(slope)[0],
+        anything=weights_of_any,
+        floor=floor,
+    )
 
 
 def _is_right(case: Case, scores: Floats) -> float:
     return float(not case.question.abstain and case.target[int(np.argmax(scores))])
 
 
-def _logistic(rows: Floats, right: Floats, share: Floats, offset: Floats) -> Floats:
-    """Weights by Newton's method, with a small penalty."""
+def _logistic(
+    rows: Floats, right: Floats, share: Floats, offset: Floats, held: Floats | float = 0.0
+) -> Floats:
+    """Weights by Newton's method, with a small penalty, and more of it where they are `held`."""
     weights = np.zeros(rows.shape[1])
     share = share / share.sum()
+    penalty = 1e-4 + held * np.ones(len(weights))
     for _ in range(30):
         chance = 1.0 / (1.0 + np.exp(-(rows @ weights + offset)))
-        slope = rows.T @ (share * (chance - right)) + 1e-4 * weights
+        slope = rows.T @ (share * (chance - right)) + penalty * weights
         curve = (rows * (share * chance * (1 - chance))[:, None]).T @ rows
-        weights = weights - np.linalg.solve(curve + 1e-4 * np.eye(len(weights)), slope)
+        weights = weights - np.linalg.solve(curve + np.diag(penalty), slope)
     return weights
 
 

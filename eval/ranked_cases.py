@@ -15,15 +15,26 @@ from eval.corpora import Question, Unit, corpus, questions, stamp
 from eval.opening import Callers, opened
 from eval.retrieval import fill, settle
 from rewound.memory import Memory, deciding
+from rewound.memory.evaluating import CONTAINER
 from rewound.memory.models import Models
+from rewound.memory.question_set import read
 from rewound.projections.ordering import Candidates, candidates
+from rewound.projections.relevance import Evidence
 from rewound.projections.search import Hits, begin
 from rewound.projections.selection import Criteria
 
 SETS = ("locomo", "lme_pool", "beam_100k", "docs_claude", "locomo_facts")
 """The last one is the first again, every turn a fact of its own: no conversation helps."""
 FOLDS = 5
+OWN = "own"
+"""The set in this repository, which no fit sees. Its store is filled by `rewound eval --dataset
+eval/datasets/questions.jsonl --store STORES/own`."""
+
+STRANGER = "stranger"
+STRANGERS = 60
+"""So many questions of each other set are asked where nothing can answer them."""
 _FACTS = "locomo_facts"
+_OWN_FILE = Path(__file__).parent / "datasets" / "questions.jsonl"
 _WHOLE_GROUPS = frozenset({"locomo", "locomo_facts", "beam_100k"})
 """Sets whose folds are conversations; the others have one container, and folds of questions."""
 
@@ -43,12 +54,19 @@ class Case(NamedTuple):
     """The corpus id that each unit is of."""
     target: Floats
     """1 for the units that answer, shape (units,)."""
+    evidence: Evidence
+
+    @property
+    def stranger(self) -> bool:
+        """Whether the question was made for another set or conversation."""
+        return self.question.type == STRANGER
 
 
 def filled(data: Path, name: str, stores: Path) -> Path:
     """The store of a set, filled when it is not there."""
     path = stores / name
     if not path.exists():
+        assert name != OWN, "`rewound eval` fills it"
         with Memory(path, models=Models(judge="none")) as memory:
             if name == _FACTS:
                 _remember(memory, corpus(data, _public(name)))
@@ -63,6 +81,15 @@ def _public(name: str) -> str:
     return name.removesuffix("_facts")
 
 
+def _questions(data: Path, name: str) -> list[Question]:
+    if name != OWN:
+        return questions(data, _public(name))
+    return [
+        Question(one.id, CONTAINER, one.kind, one.question, one.gold, abstain=not one.gold)
+        for one in read(_OWN_FILE).questions
+    ]
+
+
 def _remember(memory: Memory, units: Sequence[Unit]) -> None:
     for unit in units:
         text = f"{unit.who}: {unit.text}" if unit.who else unit.text
@@ -73,7 +100,31 @@ def _remember(memory: Memory, units: Sequence[Unit]) -> None:
 
 def cases(data: Path, name: str, stores: Path, *, meaning: bool) -> list[Case]:
     """All questions of a set. With the models that are shipped; nothing is written."""
-    asked = list(questions(data, _public(name)))
+    asked = _questions(data, name)
+    return _asked(asked, data, name, stores, meaning=meaning)
+
+
+def strangers(data: Path, name: str, stores: Path, *, meaning: bool) -> list[Case]:
+    """Questions that were made for other sets, or for other conversations of this one, asked of a
+    set: it never heard of what they are about. Digests of their ids tell which. Those that find
+    nothing at all are left out."""
+    own = _public(name)
+    groups = sorted({question.group for question in _questions(data, own)})
+    asked = []
+    for other in dict.fromkeys(map(_public, SETS)):
+        drawn = sorted(questions(data, other), key=lambda one: _hashed(one.id + name))
+        for one in drawn[:STRANGERS]:
+            homes = [group for group in groups if other != own or group != one.group]
+            if homes:
+                home = homes[_hashed(one.id) % len(homes)]
+                asked.append(Question(f"{other} {one.id}", home, STRANGER, one.text, abstain=True))
+    found = _asked(asked, data, name, stores, meaning=meaning)
+    return [case for case in found if len(case.rows)]
+
+
+def _asked(
+    asked: Sequence[Question], data: Path, name: str, stores: Path, *, meaning: bool
+) -> list[Case]:
     groups = sorted({question.group for question in asked})
     found = []
     with opened(filled(data, name, stores)) as store:
@@ -103,7 +154,7 @@ def _case(
 ) -> Case:
     gold = set(question.gold)
     target = np.array([float(unit in gold) for unit in names])
-    return Case(name, fold, question, near.rows, near.reached, names, target)
+    return Case(name, fold, question, near.rows, near.reached, names, target, near.evidence)
 
 
 def _hashed(text: str) -> int:

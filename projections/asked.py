@@ -30,6 +30,8 @@ _SEVERAL = re.compile(
     r"sorts?|types?) of|compare[ds]?|comparison|differences?|both|versus|vs|besides|what else)\b"
 )
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|my|me|we|our)\b")
+_INSIDE = re.compile(r"(?<=[\w,;'\u2019] )[\w'\u2019-]+|\b\w[\w-]*(?=['\u2019]s\b)")
+"""A word that does not begin its sentence, or has something."""
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
     "october", "november", "december",
@@ -76,6 +78,12 @@ class Asked(NamedTuple):
 def _words(said: str) -> frozenset[str]:
     """As terms of the index."""
     return frozenset(tokenize(said))
+
+
+def names(query: str) -> frozenset[str]:
+    """The terms of words that are written as names are: with a capital inside of a sentence."""
+    words = (word for word in _INSIDE.findall(query[:_CHARS]) if word[0].isupper())
+    return frozenset(term for word in words for term in tokenize(word))
 
 
 def asked(query: str) -> Asked:

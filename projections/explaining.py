@@ -125,10 +125,11 @@ class Explaining:
         self._limit = limit
         self._columns = ran.asking.selected.columns
         self._scores = ran.asking.scores
-        rows = ran.candidates.rows
-        self._adds = contributions(ran.model, rows)
-        units = ran.candidates.ranked > 0
-        self._ranked = ranked(ran.model, rows, ran.candidates.reached) if units else None
+        found = ran.candidates
+        self._adds = contributions(ran.model, found.rows)
+        self._ranked = (
+            ranked(ran.model, found.rows, found.reached, found.evidence) if found.ranked else None
+        )
         near, ordered = ran.candidates.entries.tolist(), ran.ordered.entries.tolist()
         self._near = {ordinal: at for at, ordinal in enumerate(near)}
         self._order = {ordinal: at for at, ordinal in enumerate(ordered)}

@@ -26,6 +26,7 @@ from rewound.projections.feature_names import PRODUCTS, SINGLE
 from rewound.projections.importance import WHOLE, counting
 from rewound.projections.postings import Frequencies, Ordinals
 from rewound.projections.ranking import REACHED, Scores, Shares
+from rewound.projections.relevance import Evidence
 from rewound.projections.threads import (
     NONE,
     Spoken,
@@ -66,6 +67,8 @@ class Query(NamedTuple):
     """How many terms it has as a text, those that say little among them."""
     quoted: Sequence[Ordinals] = ()
     """For each phrase in quotes, as far as anybody says one, the entries that say it."""
+    names: frozenset[str] = frozenset()
+    """The terms that are of names."""
 
     def weights(self) -> dict[str, float]:
         """How telling each term is: its idf."""
@@ -87,17 +90,34 @@ class _Seen(NamedTuple):
     """Ordinals of the candidates, shape (candidates,)."""
 
 
+class Described(NamedTuple):
+    """Candidates, in the order of their units."""
+
+    rows: Floats
+    """Features, shape (candidates, len(NAMES))."""
+    evidence: Evidence
+
+
 def features(
     columns: Columns, counted: Mask, threads: Threads, query: Query, scores: Scores, units: Units
 ) -> Floats:
     """Shape (candidates, len(NAMES)), rows in the order of `units`."""
+    return described(columns, counted, threads, query, scores, units).rows
+
+
+def described(
+    columns: Columns, counted: Mask, threads: Threads, query: Query, scores: Scores, units: Units
+) -> Described:
+    """The features of candidates, and what they say of the query's terms."""
     seen = _Seen(columns, counted, threads, query, scores.share, scores.meaning, units)
-    found = _own(seen) | _beside(seen) | _covered(seen) | _exact(seen) | _conversation(seen)
+    covered, says, held = _covered(seen)
+    found = _own(seen) | _beside(seen) | covered | _exact(seen) | _conversation(seen)
     found |= _traits(seen, found)
     found["importance"] = _importance(seen)
     told = [found[name] for name in SINGLE]
     told += [found[one] * found[other] for one, other in PRODUCTS]
-    return np.array(told).T  # a feature's numbers lie together, as the ranker reads them
+    rows = np.array(told).T  # a feature's numbers lie together, as the ranker reads them
+    return Described(rows, _evidence(seen, says, held))
 
 
 def _own(seen: _Seen) -> dict[str, Floats]:
@@ -143,9 +163,27 @@ def _beside(seen: _Seen) -> dict[str, Floats]:
     }
 
 
-def _covered(seen: _Seen) -> dict[str, Floats]:
+def _evidence(seen: _Seen, says: Mask, held: Sequence[int]) -> Evidence:
+    query, items = seen.query, seen.columns.item[seen.units]
+    entries = query.statistics.entries
+    names = np.zeros(len(query.lists), np.bool_)
+    names[: len(query.terms)] = [term in query.names for term in query.terms]
+    high, low = items.view(">u8").reshape(-1, 2).T
+    places = np.empty(len(items), np.int64)
+    places[np.lexsort((low, high))] = np.arange(len(items))
+    return Evidence(
+        says,
+        np.array([bm25.idf(entries, count) for count in held], np.float64),
+        np.array([count > 0 for count in held], np.bool_),
+        names,
+        (seen.columns.traits[seen.units] & Trait.FIRST_PERSON) != 0,
+        places,
+    )
+
+
+def _covered(seen: _Seen) -> tuple[dict[str, Floats], Mask, list[int]]:
     """How much of the query's telling words is said by a unit, with its neighbours, by the
-    conversation."""
+    conversation; which unit says which term, shape (terms, units); how many entries hold each."""
     units, threads = seen.units, seen.threads
     count, none = len(units), seen.columns.n
     total, terms = 0.0, len(seen.query.lists)
@@ -154,13 +192,17 @@ def _covered(seen: _Seen) -> dict[str, Floats]:
     around = np.array((units, threads.previous[units], threads.next[units]))
     around[around == NONE] = none
     thread = threads.thread[units]
-    for ordinals, _ in seen.query.lists:
+    told = np.zeros((terms, count), np.bool_)
+    counts = []
+    for term, (ordinals, _) in enumerate(seen.query.lists):
         at = ordinals[seen.counted[ordinals]]
+        counts.append(len(at))
         weight = bm25.idf(seen.query.statistics.entries, len(at))
         total += weight
         says = np.zeros(none + 1, np.bool_)
         says[threads.unit[at]] = True
         has, before, after = says[around]
+        told[term] = has
         own += weight * has
         held += has
         near += weight * (has | before | after)
@@ -168,12 +210,13 @@ def _covered(seen: _Seen) -> dict[str, Floats]:
         talks[threads.thread[at]] = True
         whole += weight * talks[thread]
     total = total or 1.0
-    return {
+    covered = {
         "query covered": own / total,
         "query covered with neighbours": near / total,
         "query covered by conversation": whole / total,
         "terms covered": held / max(terms, 1),
     }
+    return covered, told, counts
 
 
 def _exact(seen: _Seen) -> dict[str, Floats]:

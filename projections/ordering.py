@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from rewound.projections import bm25
 from rewound.projections.feature_names import LIFTS, NAMES
-from rewound.projections.features import Query, features
+from rewound.projections.features import Query, described
 from rewound.projections.ranker import Model, ranked
 from rewound.projections.ranking import Scores
+from rewound.projections.relevance import Evidence
 from rewound.projections.selection import Selected
 from rewound.projections.threads import threads
 
@@ -64,6 +65,8 @@ class Candidates(NamedTuple):
     """Features of the units, shape (units, len(NAMES))."""
     reached: float
     """The share of what the query's words could score that the best entry has."""
+    evidence: Evidence
+    """What the units say of the query's terms."""
 
 
 class Ordered(NamedTuple):
@@ -71,6 +74,8 @@ class Ordered(NamedTuple):
 
     entries: Ordinals
     logits: Floats
+    anything: float | None = None
+    """The logit that something fits; None where nothing was ranked."""
 
 
 def candidates(
@@ -90,7 +95,7 @@ def candidates(
     stand = threads(columns, selected.counted)
     of = stand.unit[near[:CANDIDATES]]
     units, at = np.unique(of, return_inverse=True)
-    rows = features(columns, selected.counted, stand, query, scores, units)
+    told = described(columns, selected.counted, stand, query, scores, units)
     largest = scores.largest
     if largest is None:
         largest = float(np.max(scores.words * selected.counted, initial=0.0))
@@ -102,8 +107,9 @@ def candidates(
         units,
         at.astype(np.int64),
         stand.thread[near[:CANDIDATES]].astype(np.int64),
-        rows,
+        told.rows,
         reached,
+        told.evidence,
     )
 
 
@@ -112,7 +118,8 @@ def order(found: Candidates, model: Model, *, several: bool = False) -> Ordered:
     asked for, what stands in one place is spread further apart."""
     if not found.ranked:
         return Ordered(found.entries, found.totals)
-    logits = ranked(model, found.rows, found.reached).logit[found.at]
+    scored = ranked(model, found.rows, found.reached, found.evidence)
+    logits = scored.logit[found.at]
     logits -= (FURTHER_OF_SEVERAL if several else FURTHER) * _further(found.at)
     if several:
         logits = _spread(found, logits)
@@ -120,7 +127,7 @@ def order(found: Candidates, model: Model, *, several: bool = False) -> Ordered:
     last = found.totals[found.ranked - 1]
     behind = float(logits.min()) - BEHIND - (last - found.totals[found.ranked :])
     entries = np.concatenate((found.entries[again], found.entries[found.ranked :]))
-    return Ordered(entries, np.concatenate((logits[again], behind)))
+    return Ordered(entries, np.concatenate((logits[again], behind)), scored.anything)
 
 
 def _spread(found: Candidates, logits: Floats) -> Floats:

@@ -5,7 +5,8 @@
     probability = 1 / (1 + exp(-logit))
 
 Recency and importance only lift (`LIFTS`): the best score, and how well that candidate fits, are
-told without them.
+told without them. Whether anything fits at all is a logistic of its own (`relevance`); below its
+`floor` nothing does.
 
 The weights are fitted listwise (ListNet: Cao et al. 2007, "Learning to Rank: From Pairwise Approach
 to Listwise Approach") by `python -m eval.fit_ranker`, on several data sets at once that count the
@@ -25,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rewound.projections.feature_names import LIFTS, NAMES
+from rewound.projections.relevance import ANYTHING, Evidence, anything
 
 Floats = npt.NDArray[np.float64]
 
@@ -48,13 +50,14 @@ FITS: Final = (
     "the first says all that is asked",
     "how many are nearly as good",
 )
-"""What tells whether anything fits, in the order of `Model.fits`."""
+"""What tells how well the best candidate fits, in the order of `Model.fits`."""
 
 _COLUMNS: Final = {name: column for column, name in enumerate(NAMES)}
 
 
 class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Rows have one number for each of NAMES; `fits` one for each of FITS."""
+    """Rows have one number for each of NAMES, `fits` for each of FITS, `anything` for each of
+    ANYTHING."""
 
     mean: tuple[float, ...]
     spread: tuple[float, ...]
@@ -62,6 +65,9 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fits: tuple[float, ...]
     slope: float
     """How fast the logit falls with the score."""
+    anything: tuple[float, ...]
+    floor: float
+    """Where it is less likely than this that anything fits, 0 to 1, nothing is held to."""
 
 
 class Ranker(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -86,10 +92,13 @@ class Ranker(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"its features are not those of this version: {', '.join(NAMES)}")
         for model in (ranker.meaning, ranker.words):
             rows = (model.mean, model.spread, model.weights)
-            if any(len(row) != len(NAMES) for row in rows) or len(model.fits) != len(FITS):
+            told = len(model.fits), len(model.anything)
+            if any(len(row) != len(NAMES) for row in rows) or told != (len(FITS), len(ANYTHING)):
                 raise ValueError("each row needs one number a feature")
             if not all(spread > 0.0 for spread in model.spread):
                 raise ValueError("each spread needs to be above 0: scores are divided by it")
+            if not 0.0 <= model.floor < 1.0:
+                raise ValueError("the floor is a probability: from 0 to below 1")
             for at in _LIFTS:
                 if model.mean[at] > 0.0 or model.weights[at] < 0.0:
                     raise ValueError(
@@ -104,13 +113,15 @@ _LIFTS: Final = tuple(NAMES.index(name) for name in LIFTS)
 class Ranked(NamedTuple):
     """Scores and logits in the order of the rows given, shape (candidates,) each.
 
-    `best` is the best score without what lifts, `fit` the logit of a candidate that has it.
+    `best` is the best score without what lifts, `fit` the logit of a candidate that has it, and
+    `anything` the logit that something fits.
     """
 
     score: Floats
     logit: Floats
     fit: float
     best: float
+    anything: float
 
 
 @lru_cache(maxsize=8)
@@ -133,7 +144,7 @@ def _rows_of(model: Model) -> tuple[Floats, Floats, Floats]:
     return np.array(model.mean), np.array(model.spread), np.array(model.weights)
 
 
-def ranked(model: Model, rows: Floats, reached: float) -> Ranked:
+def ranked(model: Model, rows: Floats, reached: float, evidence: Evidence) -> Ranked:
     """`rows` are features of at least one candidate, `reached` is the share of what the query's
     words could score that the best one has."""
     added = contributions(model, rows)
@@ -144,9 +155,11 @@ def ranked(model: Model, rows: Floats, reached: float) -> Ranked:
         else:
             score += each
     best = float(score.max())
-    fit = float(sum(w * x for w, x in zip(model.fits, fits(rows, score, reached), strict=True)))
+    fitting = anything(model.anything, evidence, rows, score)
+    told = fits(rows, score, reached)
+    fit = float(sum(w * x for w, x in zip(model.fits, told, strict=True)))
     lifted: Floats = score + lift
-    return Ranked(lifted, fit + model.slope * (lifted - best), fit, best)
+    return Ranked(lifted, fit + model.slope * (lifted - best), fit, best, fitting)
 
 
 def fits(rows: Floats, score: Floats, reached: float) -> tuple[float, ...]:

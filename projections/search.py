@@ -14,7 +14,7 @@ import numpy as np
 
 from rewound.eventlog.ids import Kind, Ref
 from rewound.projections import bm25, entries, ranking
-from rewound.projections.asked import Asked, asked
+from rewound.projections.asked import Asked, asked, names
 from rewound.projections.entries import folded
 from rewound.projections.features import Lists, Query
 from rewound.projections.ordering import Candidates, Ordered, candidates, lifts, order
@@ -56,6 +56,14 @@ class Hits(NamedTuple):
     unembedded: int
     weights: Mapping[str, float] = MappingProxyType({})
     """How telling each term of the query is: its idf at the moment."""
+    fits: float | None = None
+    """How likely it is that anything fits, 0 to 1; None where nothing was found."""
+    floor: float = 0.0
+    """Where `fits` is below it, nothing does."""
+
+    @property
+    def nothing_fits(self) -> bool:
+        return self.fits is None or self.fits < self.floor
 
 
 class Asking(NamedTuple):
@@ -130,7 +138,10 @@ def hits_of(ran: Ran | Hits) -> Hits:
     shown = {entry.ordinal for group in ran.groups for entry in group}
     lifted = lifts(ran.candidates, shown)
     matches = [_match(ran.texts, ran.asking, logits, lifted, group) for group in ran.groups]
-    return Hits(matches, ran.unembedded, ran.asking.query.weights())
+    logit = ran.ordered.anything
+    fits = None if logit is None else probability(logit)
+    weights = ran.asking.query.weights()
+    return Hits(matches, ran.unembedded, weights, fits, ran.model.floor)
 
 
 def begin(
@@ -170,6 +181,7 @@ def begin(
         selected.documents,
         len(tokenize(query)),
         told,
+        names(query),
     )
     return Asking(selected, held, scores, reach)
 

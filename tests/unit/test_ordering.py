@@ -23,7 +23,9 @@ from rewound.projections.ordering import (
 )
 from rewound.projections.ranker import FITS, Model
 from rewound.projections.ranking import Scores
+from rewound.projections.relevance import ANYTHING
 from rewound.projections.selection import Selected
+from tests.unit.evidence import silent
 from tests.unit.scenes import Scene, columns_of
 
 Floats = npt.NDArray[np.float64]
@@ -40,6 +42,8 @@ def by(name: str, weight: float = 1.0) -> Model:
         weights=tuple(weights),
         fits=(0.0,) * len(FITS),
         slope=1.0,
+        anything=(0.0,) * len(ANYTHING),
+        floor=0.0,
     )
 
 
@@ -63,6 +67,7 @@ def found(
         np.array(units if threads is None else threads, np.int64),
         rows,
         1.0,
+        silent(len(rows)),
     )
 
 
@@ -121,6 +126,7 @@ def test_nothing_found_nothing_ordered() -> None:
         empty,
         np.zeros((0, len(NAMES))),
         0.0,
+        silent(0),
     )
     assert len(order(none, WORDS).entries) == len(order(none, WORDS).logits) == 0
 

@@ -22,6 +22,8 @@ from rewound.projections.ranker import (
     probability,
     ranked,
 )
+from rewound.projections.relevance import ANYTHING
+from tests.unit.evidence import evidence, permuted, silent
 
 Floats = npt.NDArray[np.float64]
 REACHED = 0.5
@@ -50,10 +52,12 @@ def test_the_shipped_ranker_fits_this_version() -> None:
     assert ranker.name and ranker.version >= 1
     for model in (ranker.meaning, ranker.words):
         assert len(model.mean) == len(model.spread) == len(model.weights) == len(NAMES)
-        assert len(model.fits) == len(FITS)
+        assert len(model.fits) == len(FITS) and len(model.anything) == len(ANYTHING)
+        assert 0.0 < model.floor < 0.5
         assert all(spread > 0.0 for spread in model.spread)
         assert model.slope > 0.0, "a better score is likelier"
         assert all(map(math.isfinite, (*model.mean, *model.spread, *model.weights, *model.fits)))
+        assert all(map(math.isfinite, model.anything))
     assert ranker.figures and all(0.0 < figure < 1.0 for figure in ranker.figures.values())
 
 
@@ -76,7 +80,7 @@ def test_the_shipped_ranker_reads_back_as_it_is_written() -> None:
 @given(ROWS, MODELS)
 def test_what_the_features_add_is_the_score(table: Floats, name: str) -> None:
     model = model_of(name)
-    added, made = contributions(model, table), ranked(model, table, REACHED)
+    added, made = contributions(model, table), ranked(model, table, REACHED, silent(len(table)))
     assert added.shape == table.shape
     for row, parts, score in zip(table, added, made.score, strict=True):
         assert sum(parts.tolist()) == pytest.approx(score, abs=1e-9)
@@ -95,7 +99,7 @@ def test_the_logit_is_the_fit_of_the_best_and_falls_with_the_score(
 ) -> None:
     """The best by all but what lifts."""
     model = model_of(name)
-    made = ranked(model, table, REACHED)
+    made = ranked(model, table, REACHED, silent(len(table)))
     lifts = [NAMES.index(lift) for lift in LIFTS]
     plain = made.score - contributions(model, table)[:, lifts].sum(axis=1)
     told = fits(table, plain, REACHED)
@@ -115,10 +119,10 @@ def test_what_is_lifted_rises_and_takes_nothing_from_the_others(
 ) -> None:
     """To the last bit: so nothing falls below a threshold because of another."""
     which %= len(table)
-    one = ranked(model_of(name), table, REACHED)
+    one = ranked(model_of(name), table, REACHED, silent(len(table)))
     lifted = table.copy()
     lifted[which, NAMES.index(lift)] += more
-    two = ranked(model_of(name), lifted, REACHED)
+    two = ranked(model_of(name), lifted, REACHED, silent(len(table)))
     others = np.arange(len(table)) != which
     assert one.logit[others].tobytes() == two.logit[others].tobytes()
     assert two.logit[which] >= one.logit[which]
@@ -137,25 +141,27 @@ def test_what_is_important_lifts_less_than_a_plain_difference(name: str) -> None
 def test_the_order_of_the_rows_changes_no_bit(table: Floats, seed: int) -> None:
     order = np.random.default_rng(seed).permutation(len(table))
     model = model_of("meaning")
-    one, two = ranked(model, table, REACHED), ranked(model, table[order], REACHED)
+    said = evidence(seed, len(table))
+    one = ranked(model, table, REACHED, said)
+    two = ranked(model, table[order], REACHED, permuted(said, order))
     assert one.score[order].tobytes() == two.score.tobytes()
     assert one.logit[order].tobytes() == two.logit.tobytes()
+    assert one.anything == two.anything
 
 
 @given(ROWS)
 def test_a_row_scores_the_same_alone(table: Floats) -> None:
     """To the last bit: sums must not hang on the shape."""
     model = model_of("meaning")
-    whole = ranked(model, table, REACHED).score
+    whole = ranked(model, table, REACHED, silent(len(table))).score
     for n in range(len(table)):
-        assert (
-            ranked(model, table[n : n + 1], REACHED).score.tobytes() == whole[n : n + 1].tobytes()
-        )
+        alone = ranked(model, table[n : n + 1], REACHED, silent(1)).score
+        assert alone.tobytes() == whole[n : n + 1].tobytes()
 
 
 @given(ROWS)
 def test_what_tells_whether_anything_fits(table: Floats) -> None:
-    score = ranked(model_of("meaning"), table, REACHED).score
+    score = ranked(model_of("meaning"), table, REACHED, silent(len(table))).score
     told = dict(zip(FITS, fits(table, score, REACHED), strict=True))
     falling = sorted(score.tolist(), reverse=True)
     first = table[int(np.argmax(score))]
