@@ -49,6 +49,9 @@ PAGE_OF_ALL = 500
 @click.argument("query")
 @click.option("--limit", type=int, help="How many hits (setting `limit`).")
 @click.option("--threshold", type=float, default=0.0, help="Leave out what is less likely, 0 to 1.")
+@click.option(
+    "--nearest/--no-nearest", default=True, help="Show the nearest hits where nothing fits, or not."
+)
 @filter_options()
 @click.option("--include-superseded", is_flag=True, help="Show what no longer holds too.")
 @click.option("--explain", is_flag=True, help="Say of each hit why it stands where it does.")
@@ -67,6 +70,7 @@ def search_command(ctx: click.Context, /, query: str, limit: int | None, **given
         query=query,
         limit=state.settings.limit if limit is None else limit,
         threshold=given["threshold"],
+        nearest=given["nearest"],
         filters=filters_of(given),
         include_superseded=given["include_superseded"],
         explain=given["explain"],
@@ -80,6 +84,7 @@ def search_command(ctx: click.Context, /, query: str, limit: int | None, **given
 @click.argument("query")
 @click.option("--budget", type=int, metavar="TOKENS", help="At most so many (setting `budget`).")
 @click.option("--threshold", type=float, default=0.0, help="Leave out what is less likely, 0 to 1.")
+@click.option("--nearest", is_flag=True, help="Show the nearest hits where nothing fits.")
 @filter_options()
 @stage_options
 @moment_options
@@ -93,6 +98,7 @@ def context_command(ctx: click.Context, /, query: str, budget: int | None, **giv
         query=query,
         budget=state.settings.budget if budget is None else budget,
         threshold=given["threshold"],
+        nearest=given["nearest"],
         filters=filters_of(given),
         **stages(given),
         **moment(given),

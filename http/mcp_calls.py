@@ -138,11 +138,14 @@ def _nothing_yet(request: q.Request | None, note: str) -> r.Reply | None:
     moment, notes = r.Moment(position=0), (note,)
     match request:
         case q.Search(container=container, query=query):
-            return r.Found(container=container, query=query, hits=(), moment=moment, notes=notes)
+            return r.Found(
+                container=container, query=query, hits=(), moment=moment, nothing_relevant=True,
+                notes=notes,
+            )  # fmt: skip
         case q.Context(container=container, query=query, budget=budget):
             return r.Packed(
                 container=container, query=query, text="", tokens=0, budget=budget, lines=(),
-                moment=moment, notes=notes,
+                moment=moment, nothing_relevant=True, notes=notes,
             )  # fmt: skip
         case q.Profile(container=container, budget=budget):
             return r.Portrait(

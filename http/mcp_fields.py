@@ -69,6 +69,7 @@ _STAGES = {
         "if left out."
     ),
 }
+_NEAREST = s.flag("Where nothing fits the question, show the nearest all the same.")
 _SUPERSEDED = s.flag("Also facts that newer ones replaced.")
 
 REMEMBER = {
@@ -110,6 +111,7 @@ SEARCH = {
     "query": s.text("What to look for: a question or keywords."),
     "limit": s.whole("At most so many hits.", 1, LIMIT_MAX, SEARCH_LIMIT),
     "threshold": _THRESHOLD,
+    "nearest": _NEAREST,
     "what": s.choices("Only items of these sorts.", What),
     **_FILTERS,
     **_ASKED,
@@ -120,6 +122,7 @@ CONTEXT = {
     "query": s.text("The topic, task or question at hand."),
     "budget": s.whole("At most so many tokens.", 1, BUDGET_TOKENS_MAX, CONTEXT_BUDGET),
     "threshold": _THRESHOLD,
+    "nearest": _NEAREST,
     "what": s.choices("Only items of these sorts.", What),
     **_FILTERS,
     **_ASKED,

@@ -56,6 +56,7 @@ def search(container: str, given: Arguments) -> q.Request:
     return q.Search(
         container=container,
         limit=given.get("limit", SEARCH_LIMIT),
+        nearest=given.get("nearest", False),
         filters=_filters(given, "what"),
         **_chosen(given, "query", "threshold", "as_of", "valid_at", "include_superseded", *_STAGES),
     )
@@ -66,7 +67,7 @@ def context(container: str, given: Arguments) -> q.Request:
         container=container,
         budget=given.get("budget", CONTEXT_BUDGET),
         filters=_filters(given, "what"),
-        **_chosen(given, "query", "threshold", "as_of", "valid_at", *_STAGES),
+        **_chosen(given, "query", "threshold", "nearest", "as_of", "valid_at", *_STAGES),
     )
 
 

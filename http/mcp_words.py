@@ -4,6 +4,7 @@ Lines begin with a date and end with an id, as those of `context` do.
 """
 
 from collections import Counter
+from collections.abc import Sized
 
 from rewound.http.words import counted, day, safe
 from rewound.memory import replies as r
@@ -11,6 +12,7 @@ from rewound.memory import replies as r
 _EVENTS_SHOWN = 20
 ITEMS_SHOWN = 20
 TEXT_CHARS_MAX = 4_000
+NOTHING_FITS = "Nothing in memory fits this question."
 
 
 def told(reply: r.Reply, tool: str) -> str:
@@ -19,10 +21,10 @@ def told(reply: r.Reply, tool: str) -> str:
         case r.Written():
             lines = _written(reply)
         case r.Found():
-            lines = [_hit(hit) for hit in reply.hits] or ["nothing was found"]
-            lines += _stages(reply)
+            lines = [*_verdict(reply, reply.hits), *map(_hit, reply.hits), *_stages(reply)]
         case r.Packed():
-            lines = [reply.text or "nothing relevant is remembered", *_stages(reply)]
+            text = [reply.text] if reply.text else []
+            lines = [*_verdict(reply, text), *text, *_stages(reply)]
         case r.Portrait():
             lines = [reply.text or "nothing is known yet"]
         case r.Explained():
@@ -41,6 +43,12 @@ def told(reply: r.Reply, tool: str) -> str:
             raise TypeError(f"no tool answers with {type(reply).__name__}")
     notes: tuple[str, ...] = getattr(reply, "notes", ())
     return safe("\n".join([*lines, *(f"note: {note}" for note in notes)]))
+
+
+def _verdict(reply: r.Found | r.Packed, shown: Sized) -> list[str]:
+    if reply.nothing_relevant:
+        return [NOTHING_FITS]
+    return [] if shown else ["nothing is shown"]
 
 
 def _written(reply: r.Written) -> list[str]:

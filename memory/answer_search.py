@@ -57,7 +57,7 @@ def search(question: q.Search, asking: Asking) -> Found:
     )
     found = gathered(view, question.query, narrow.criteria, question.limit, asking)
     query, ran = found.queries[0], found.runs[0]
-    hits, left_out = _likely(found.hits, question.threshold)
+    hits, left_out = _fitting(found.hits, question.threshold, nearest=question.nearest)
     shower = Shower(view, when, forgotten=question.include_forgotten)
     shown = tuple(found.parted(match, _hit(shower, match)) for match in hits.matches)
     ranking = None
@@ -70,22 +70,32 @@ def search(question: q.Search, asking: Asking) -> Found:
         query=question.query,
         hits=shown,
         moment=when.told(zoned=narrow.zoned),
+        fits=hits.fits,
+        nothing_relevant=not hits.matches or hits.nothing_fits,
         filters=msgspec.to_builtins(question.filters),
         unembedded=hits.unembedded,
         ranking=ranking,
         searched=found.searched,
-        notes=_notes(query, hits, left_out, asking, when),
+        notes=_notes(query, hits, left_out, asking, when, nearest=question.nearest),
     )
 
 
-def _likely(hits: Hits, threshold: float) -> tuple[Hits, int]:
-    """The hits that are as likely as that, and how many are left out."""
+def _fitting(hits: Hits, threshold: float, *, nearest: bool) -> tuple[Hits, int]:
+    """The hits that are to be shown, and how many are left out."""
     kept = [match for match in hits.matches if match.score >= threshold]
+    if hits.nothing_fits and not nearest:
+        kept = []
     return hits._replace(matches=kept), len(hits.matches) - len(kept)
 
 
-def _notes(query: str, hits: Hits, left_out: int, asking: Asking, when: When) -> tuple[str, ...]:
+def _notes(
+    query: str, hits: Hits, left_out: int, asking: Asking, when: When, *, nearest: bool
+) -> tuple[str, ...]:
     notes = (asking.meaningless,) if asking.meaningless else ()
+    if hits.fits is not None and hits.nothing_fits:
+        notes = (*notes, _nothing_fits(hits.fits, left_out, nearest=nearest))
+        if not nearest:
+            return notes
     if left_out:
         what = "nothing relevant: " if not hits.matches else ""
         hit = "hit" if left_out == 1 else "hits"
@@ -101,6 +111,14 @@ def _notes(query: str, hits: Hits, left_out: int, asking: Asking, when: When) ->
     if words := when.moment.window_words:
         nothing += f"; “{words}” was read as a time, and facts that did not hold then left out"
     return (*notes, nothing)
+
+
+def _nothing_fits(fits: float, left_out: int, *, nearest: bool) -> str:
+    told = f"nothing relevant: it is {fits:.0%} likely that anything stored fits the question"
+    if nearest:
+        return f"{told}, and these hits are only the nearest"
+    hits = "the nearest hit is" if left_out == 1 else f"the {left_out} nearest hits are"
+    return f"{told}; {hits} left out, which `nearest` shows"
 
 
 def _hit(shower: Shower, match: Match, told: Set[Ref] = frozenset()) -> Hit:
@@ -142,6 +160,8 @@ def context(question: q.Context, asking: Asking) -> Packed:
         budget=question.budget,
         counter=asking.counter.name,
         lines=tuple(lines),
+        fits=got.fits,
+        nothing_relevant=got.nothing_relevant,
         unembedded=got.unembedded,
         searched=got.searched,
         moment=got.moment,
@@ -165,6 +185,8 @@ class Picked(NamedTuple):
     asked: Asked
     zone: str
     moment: Moment
+    fits: float | None
+    nothing_relevant: bool
     unembedded: int
     searched: tuple[Searched, ...]
     found: int
@@ -185,7 +207,9 @@ def picked(question: q.Context | q.Inquire, asking: Asking) -> Picked:
     forgotten = question.include_forgotten
     narrow = sought(view, question.filters, when, scope=question.scope, forgotten=forgotten)
     gathering = gathered(view, question.query, narrow.criteria, _CONTEXT_HITS, asking)
-    hits, left_out = _likely(gathering.hits, question.threshold)
+    # An answer has a measure of its own for what is sure enough.
+    nearest = not isinstance(question, q.Context) or question.nearest
+    hits, left_out = _fitting(gathering.hits, question.threshold, nearest=nearest)
     hits = reordered(hits, asking.scores)
     words = asked(question.query)
     found = _relevant(hits.matches, _LIKELY_OF_SEVERAL if words.several else _LIKELY_SHARE)
@@ -201,10 +225,11 @@ def picked(question: q.Context | q.Inquire, asking: Asking) -> Picked:
         if fitted is not None:
             chosen.append(fitted)
             left -= fitted.line.tokens
-    notes = _notes(question.query, hits, left_out, asking, when)
+    notes = _notes(question.query, hits, left_out, asking, when, nearest=nearest)
     return Picked(
-        tuple(chosen), words, when.zone.name, when.told(zoned=narrow.zoned), hits.unembedded,
-        gathering.searched, len(found), notes,
+        tuple(chosen), words, when.zone.name, when.told(zoned=narrow.zoned), hits.fits,
+        not hits.matches or hits.nothing_fits, hits.unembedded, gathering.searched, len(found),
+        notes,
     )  # fmt: skip
 
 

@@ -146,7 +146,7 @@ def _ask(memory: Memory, question: Question, k: int) -> Answer:
 
 def told_nothing(found: Found) -> bool:
     """Whether the reply says that nothing fits."""
-    return not found.hits
+    return found.nothing_relevant
 
 
 def _origins(found: Found) -> list[set[str]]:

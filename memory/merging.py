@@ -73,7 +73,8 @@ def gathered(
 def merged(lists: Sequence[Hits], limit: int) -> tuple[Hits, dict[Ref, int]]:
     """The first `limit` of several lists, the question's first, and the list that each is from.
 
-    What one list has as a hit and another as what a hit stands for is one hit.
+    What one list has as a hit and another as what a hit stands for is one hit. Something fits as
+    likely as it does of the list of which it is likeliest.
     """
     if len(lists) == 1:
         return lists[0], {match.ref: 0 for match in lists[0].matches}
@@ -99,7 +100,13 @@ def merged(lists: Sequence[Hits], limit: int) -> tuple[Hits, dict[Ref, int]]:
     weights: dict[str, float] = {}
     for hits in lists:
         weights |= hits.weights
-    found = Hits([match for _, match in chosen], max(hits.unembedded for hits in lists), weights)
+    found = Hits(
+        [match for _, match in chosen],
+        max(hits.unembedded for hits in lists),
+        weights,
+        max((hits.fits for hits in lists if hits.fits is not None), default=None),
+        max(hits.floor for hits in lists),
+    )
     return found, {match.ref: at for at, match in chosen}
 
 

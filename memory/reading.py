@@ -112,6 +112,7 @@ class Reading:
         *,
         limit: int = 10,
         threshold: float = 0.0,
+        nearest: bool = True,
         include_superseded: bool = False,
         explain: bool = False,
         rerank: bool | None = None,
@@ -127,6 +128,9 @@ class Reading:
         Only what holds now is found, unless `include_superseded`. Conditions (see `Which`) are met
         before anything is ranked, so there are `limit` hits whenever that many qualify. A hit's
         score is how likely it answers, 0 to 1; with a `threshold` the less likely are left out.
+        `found.fits` is how likely it is that anything stored fits; where that is next to nothing,
+        `found.nothing_relevant` is true and the hits are only the nearest, which are left out
+        without `nearest`.
         With `explain` each hit says why it stands where it does (`hit.explanation`). With `rerank`
         the first ones are ordered anew by the reranker that is set (`hit.reranked`). With
         `rewrite` further words for the query are sought as well, by the rewriter that is set
@@ -137,6 +141,7 @@ class Reading:
             "query": query,
             "limit": limit,
             "threshold": threshold,
+            "nearest": nearest,
             "include_superseded": include_superseded,
             "explain": explain,
             "rerank": rerank,
@@ -183,6 +188,7 @@ class Reading:
         *,
         budget: int = 1200,
         threshold: float = 0.0,
+        nearest: bool = False,
         rerank: bool | None = None,
         rewrite: bool | None = None,
         decompose: bool | None = None,
@@ -192,12 +198,14 @@ class Reading:
 
             prompt = memory.context("planning the trip", budget=800).text
 
+        The text is empty where nothing stored fits; with `nearest` it holds the nearest there is.
         `rerank`, `rewrite` and `decompose` are those of a search.
         """
         more = {
             "query": query,
             "budget": budget,
             "threshold": threshold,
+            "nearest": nearest,
             "rerank": rerank,
             "rewrite": rewrite,
             "decompose": decompose,

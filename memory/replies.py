@@ -178,10 +178,14 @@ class Hit(Part, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Found(Reply, frozen=True, kw_only=True):
+    """With `nothing_relevant` hits are only the nearest: that anything `fits` is unlikely."""
+
     container: str
     query: str
     hits: tuple[Hit, ...]
     moment: Moment
+    fits: float | None = None
+    nothing_relevant: bool = False
     filters: dict[str, Any] = msgspec.field(default_factory=dict)
     unembedded: int = 0
     """How many of what could be found have no vector yet: by words they are."""
@@ -205,8 +209,8 @@ class Line(Part, frozen=True, kw_only=True):
 
 
 class Packed(Reply, frozen=True, kw_only=True):
-    """`text` is ready to be put before a model: one line a hit, dated and cited by id. What its
-    stages took is told as in `Found`."""
+    """`text` is ready to be put before a model: one line a hit, dated and cited by id. `fits`,
+    `nothing_relevant` and what its stages took are told as in `Found`."""
 
     container: str
     query: str
@@ -217,6 +221,8 @@ class Packed(Reply, frozen=True, kw_only=True):
     moment: Moment
     counter: str = "estimate"
     """What counted the tokens."""
+    fits: float | None = None
+    nothing_relevant: bool = False
     unembedded: int = 0
     reranking: Reranking | None = None
     rewriting: Rewriting | None = None

@@ -249,14 +249,14 @@ class Label(Write, frozen=True, kw_only=True, tag=True):
 class Search(Read, frozen=True, kw_only=True, tag=True):
     """With `read_times`, a time in the words of the query (last March, before I moved) narrows
     facts to those that held then, ended ones too. Hits less likely to answer than `threshold` (0
-    to 1) are left out. `rerank` has the first hits ordered anew by the reranker that is set,
-    `rewrite` has the query put into further words by the rewriter that is set, and both are sought;
-    `decompose` has it taken apart by the decomposer that is set, and the parts are sought besides.
-    Left out, each is as the setting of its name says."""
+    to 1) are left out; where nothing stored fits, without `nearest` all are. By the models that are
+    set, `rerank` has the first ones ordered anew, `rewrite` has further words for the query sought,
+    and `decompose` the parts that it is taken apart into. Left out, each is as its setting says."""
 
     query: str
     limit: int = 10
     threshold: float = 0.0
+    nearest: bool = True
     filters: Filters = Filters()
     include_superseded: bool = False
     read_times: bool = True
@@ -289,6 +289,7 @@ class Context(Read, frozen=True, kw_only=True, tag=True):
     query: str
     budget: int = 1200
     threshold: float = 0.0
+    nearest: bool = False
     filters: Filters = Filters()
     read_times: bool = True
     rerank: bool | None = None

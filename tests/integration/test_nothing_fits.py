@@ -1,0 +1,148 @@
+"""Where nothing stored fits a question the reply says so: by every door, with hits or without."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from rewound.http.cli import main
+from rewound.http.mcp_words import NOTHING_FITS, told
+from rewound.memory import Memory
+from rewound.memory import replies as r
+from rewound.memory.evaluating import told_nothing
+from rewound.memory.models import Models
+from rewound.projections.ranker import Ranker, probability
+from rewound.projections.relevance import ANYTHING
+from tests.http.serving import Api, serving
+
+QUERY = "how much rent does Nina pay for her flat"
+TEXTS = ("Nina rides a blue bicycle to work.", "Nina sold her old car in Porto last spring.")
+UNLIKELY = -2.0
+SHOWN = "nothing relevant: it is 12% likely that anything stored fits the question"
+
+
+@pytest.fixture(scope="module")
+def ranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One to which everything is unlikely to fit, but what says all words."""
+    shipped = Ranker.from_json(files("rewound.projections").joinpath("ranker.json").read_bytes())
+    weights = (UNLIKELY, *[0.0] * (len(ANYTHING) - 1))
+    words = msgspec.structs.replace(shipped.words, anything=weights, floor=0.3)
+    path = tmp_path_factory.mktemp("ranker") / "ranker.json"
+    path.write_bytes(msgspec.structs.replace(shipped, words=words).to_json())
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, ranker: Path) -> Path:
+    made = tmp_path_factory.mktemp("unfit")
+    with Memory(made / "data", models=models(ranker)) as memory:
+        for text in TEXTS:
+            memory.remember(text)
+    return made
+
+
+def models(ranker: Path) -> Models:
+    return Models(embedder="none", extractor="none", judge="none", ranker=str(ranker))
+
+
+@pytest.fixture
+def memory(folder: Path, ranker: Path) -> Memory:
+    return Memory(folder / "data", models=models(ranker))
+
+
+def test_a_search_shows_the_nearest_and_says_what_they_are(memory: Memory) -> None:
+    with memory:
+        found = memory.search(QUERY)
+        bare = memory.search(QUERY, nearest=False)
+    assert found.fits == bare.fits == probability(UNLIKELY)
+    assert len(found.hits) == 2 and found.nothing_relevant and told_nothing(found)
+    assert found.notes == (f"{SHOWN}, and these hits are only the nearest",)
+    assert not bare.hits and bare.nothing_relevant
+    left_out = "the 2 nearest hits are left out, which `nearest` shows"
+    assert bare.notes == (f"{SHOWN}; {left_out}",)
+
+
+def test_a_context_is_empty_unless_the_nearest_are_wanted(memory: Memory) -> None:
+    with memory:
+        packed = memory.context(QUERY)
+        shown = memory.context(QUERY, nearest=True)
+    assert (packed.text, packed.lines, packed.tokens) == ("", (), 0)
+    assert packed.nothing_relevant and packed.fits == probability(UNLIKELY)
+    assert packed.notes[0].startswith(SHOWN)
+    assert len(shown.lines) == 2 and shown.nothing_relevant
+    assert shown.notes[0].endswith("and these hits are only the nearest")
+
+
+def test_a_threshold_is_told_of_as_well(memory: Memory) -> None:
+    with memory:
+        found = memory.search(QUERY, threshold=1.0)
+        bare = memory.search(QUERY, threshold=1.0, nearest=False)
+    assert not found.hits and found.nothing_relevant
+    assert found.notes[1].endswith("2 hits less likely than the threshold left out")
+    assert not bare.hits and len(bare.notes) == 1
+
+
+def test_whoever_looks_for_words_finds_them(memory: Memory) -> None:
+    """However unlikely all else is."""
+    with memory:
+        for query in ("bicycle", "Nina car", "“blue bicycle” of somebody"):
+            found = memory.search(query, nearest=False)
+            assert found.hits and found.fits == 0.5 and not found.nothing_relevant
+            assert memory.context(query).lines
+
+
+def test_where_nothing_is_found_nothing_is_relevant(memory: Memory) -> None:
+    with memory:
+        found, packed = memory.search("zebra"), memory.context("zebra")
+    assert found.nothing_relevant and packed.nothing_relevant
+    assert found.fits is None and packed.fits is None
+    assert found.notes == packed.notes and "nothing stored holds a word" in found.notes[0]
+
+
+def test_what_fits_is_not_doubted(folder: Path) -> None:
+    """By the weights that ship."""
+    with Memory(folder / "data", models=Models(embedder="none", judge="none")) as memory:
+        found = memory.search("what did Nina do with her old car")
+        packed = memory.context("what did Nina do with her old car")
+    assert found.fits is not None and found.fits > 0.5
+    assert found.fits == packed.fits and packed.lines
+    assert not found.nothing_relevant and not packed.nothing_relevant and not found.notes
+
+
+def test_a_model_that_asks_is_told_so_in_words(memory: Memory) -> None:
+    with memory:
+        assert told(memory.search(QUERY, nearest=False), "search").startswith(
+            f"{NOTHING_FITS}\nnote: {SHOWN}; the 2 nearest"
+        )
+        shown = told(memory.search(QUERY), "search").splitlines()
+        assert shown[0] == NOTHING_FITS and len(shown) == 4
+        assert told(memory.context(QUERY), "context").startswith(f"{NOTHING_FITS}\nnote: ")
+        assert not told(memory.search("bicycle"), "search").startswith(NOTHING_FITS)
+
+
+def test_the_other_doors_say_the_same(
+    folder: Path, ranker: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/nowhere")
+    monkeypatch.setenv("REWOUND_RANKER", str(ranker))
+
+    def cli(*args: str) -> dict[str, object]:
+        done = CliRunner().invoke(main, [*args, "--json", "--data", str(folder / "data")])
+        assert done.exit_code == 0, done.output
+        reply: dict[str, object] = json.loads(done.stdout)
+        return reply
+
+    assert cli("search", QUERY)["hits"] and not cli("search", QUERY, "--no-nearest")["hits"]
+    assert cli("context", QUERY)["nothing_relevant"] is True
+    assert not cli("context", QUERY)["lines"] and cli("context", QUERY, "--nearest")["lines"]
+    with serving(folder, REWOUND_RANKER=str(ranker)) as served, served.client() as client:
+        api = Api(client, "default")
+        assert len(api.ask("/v1/search", r.Found, query=QUERY).hits) == 2
+        assert not api.read("/v1/search", r.Found, query=QUERY, nearest="false").hits
+        assert not api.ask("/v1/context", r.Packed, query=QUERY).lines
+        assert api.ask("/v1/context", r.Packed, query=QUERY, nearest=True).nothing_relevant
+        body = {"container": "default", "query": QUERY, "nearest": "perhaps"}
+        api.refused(400, "invalid_input", "POST", "/v1/search", body, field="nearest")
