@@ -10,14 +10,20 @@ events it is about. Together with its causes and group they are the tags by whic
 a view row may only be touched by an event that is tagged with the row's item.
 """
 
-import msgspec
-
 from rewound.eventlog.bodies import Body, Place
 from rewound.eventlog.enums import FactKind as FactKind
 from rewound.eventlog.enums import Media as Media
 from rewound.eventlog.enums import Outcome as Outcome
 from rewound.eventlog.enums import Role as Role
 from rewound.eventlog.enums import Why as Why
+from rewound.eventlog.event_base import Cut as Cut
+from rewound.eventlog.event_base import Event as Event
+from rewound.eventlog.event_base import Pair as Pair
+from rewound.eventlog.event_base import Span as Span
+from rewound.eventlog.event_base import Statement as Statement
+from rewound.eventlog.event_base import events as _events
+from rewound.eventlog.event_base import facts as _facts
+from rewound.eventlog.event_base import sources as _sources
 from rewound.eventlog.ids import (
     ContainerId,
     ConversationId,
@@ -31,38 +37,6 @@ from rewound.eventlog.ids import (
     Ref,
 )
 from rewound.eventlog.instants import Instant
-
-
-class Span(msgspec.Struct, frozen=True, array_like=True, order=True):
-    """Characters [start, end) of one body of a document or message."""
-
-    source: Ref
-    place: Place
-    start: int
-    end: int
-
-
-class Event(msgspec.Struct, frozen=True, array_like=True):
-    """Base of all events."""
-
-    def creates(self) -> tuple[Ref, ...]:
-        return ()
-
-    def refers(self) -> tuple[Ref, ...]:
-        return ()
-
-
-def _facts(ids: tuple[FactId, ...]) -> tuple[Ref, ...]:
-    return tuple(Ref(Kind.FACT, raw) for raw in ids)
-
-
-def _events(ids: tuple[EventId, ...]) -> tuple[Ref, ...]:
-    return tuple(Ref(Kind.EVENT, raw) for raw in ids)
-
-
-def _sources(spans: tuple[Span, ...]) -> tuple[Ref, ...]:
-    return tuple(dict.fromkeys(span.source for span in spans))
-
 
 # --- documents and messages
 
@@ -163,15 +137,6 @@ class SeenAgain(Event, frozen=True):
         return _sources(self.sources)
 
 
-class Cut(msgspec.Struct, frozen=True, array_like=True):
-    """One passage: characters [start, end) of one piece of a document."""
-
-    passage: PassageId
-    body: Body
-    start: int
-    end: int
-
-
 class PassagesCut(Event, frozen=True):
     """A document's text was cut into passages."""
 
@@ -186,19 +151,6 @@ class PassagesCut(Event, frozen=True):
 
 
 # --- facts
-
-
-class Statement(msgspec.Struct, frozen=True, array_like=True):
-    """What a fact says: its wording, when it holds, and what it is about."""
-
-    text: Body
-    kind: FactKind = FactKind.FACT
-    valid_from: Instant | None = None
-    valid_to: Instant | None = None
-    subject: Body | None = None
-    attribute: Body | None = None
-    value: Body | None = None
-    entities: Body | None = None
 
 
 class FactRemembered(Event, frozen=True):
@@ -290,18 +242,6 @@ class FactEdited(Event, frozen=True):
 
     def refers(self) -> tuple[Ref, ...]:
         return _facts(self.ends)
-
-
-class Pair(msgspec.Struct, frozen=True, array_like=True):
-    """One judged pair: the older fact, what it came to and how surely (‰).
-
-    `leaning` is the likeliest outcome, also where it was not likely enough to be the outcome.
-    """
-
-    old: FactId
-    outcome: Outcome
-    probability: int
-    leaning: Outcome
 
 
 class FactsJudged(Event, frozen=True):
@@ -531,15 +471,47 @@ class ProfileWritten(Event, frozen=True):
 
 
 class SummaryWritten(Event, frozen=True):
-    """Messages of a conversation were summed up."""
+    """Messages of a conversation were summed up, after the summary written by event `after`.
+
+    It tells of all that one tells, and of `messages`, in the order of the conversation, as they
+    read with the spans in `masks` blacked out. `[n]` in its text is the n-th of `cites`.
+    """
 
     conversation: ConversationId
     text: Body
     messages: tuple[MessageId, ...] = ()
+    after: EventId | None = None
+    masks: tuple[Span, ...] = ()
+    cites: tuple[MessageId, ...] = ()
+    summarizer: Body | None = None
 
     def refers(self) -> tuple[Ref, ...]:
-        told = tuple(Ref(Kind.MESSAGE, raw) for raw in self.messages)
-        return (Ref(Kind.CONVERSATION, self.conversation), *told)
+        return _told(self)
+
+
+class SummaryFailed(Event, frozen=True):
+    """Summing up failed, maybe on a model's `reply`; tried again at `retry_at` (µs)."""
+
+    conversation: ConversationId
+    messages: tuple[MessageId, ...]
+    summarizer: Body
+    attempt: int
+    why: Why
+    after: EventId | None = None
+    masks: tuple[Span, ...] = ()
+    detail: Body | None = None
+    retry_at: int | None = None
+    parked: bool = False
+    reply: Body | None = None
+
+    def refers(self) -> tuple[Ref, ...]:
+        return _told(self)
+
+
+def _told(event: SummaryWritten | SummaryFailed) -> tuple[Ref, ...]:
+    messages = (Ref(Kind.MESSAGE, raw) for raw in event.messages)
+    after = () if event.after is None else _events((event.after,))
+    return (Ref(Kind.CONVERSATION, event.conversation), *messages, *after)
 
 
 # --- containers, imports, seals

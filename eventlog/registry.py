@@ -44,6 +44,7 @@ NAMES: dict[str, type[e.Event]] = {
     "importance set": e.ImportanceSet,
     "profile written": e.ProfileWritten,
     "summary written": e.SummaryWritten,
+    "summary failed": e.SummaryFailed,
     "container configured": e.ContainerConfigured,
     "container moved": e.ContainerMoved,
     "container removed": e.ContainerRemoved,

@@ -127,6 +127,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Where even what fits best is less likely to answer, the answer is not known."""
     answer_timeout_s: Annotated[int, msgspec.Meta(ge=1, le=600)] = 60
     """How many seconds a model has for one answer."""
+    summarizer: Literal["model", "none"] = "none"
+    """What sums up older messages of long conversations: `model` asks the chat server."""
+    recent_chars: Annotated[int, msgspec.Meta(ge=1, le=10_000_000)] = 64_000
+    """Characters of a conversation's last messages that are shown as they are."""
     nodes: str | tuple[NodeSetting, ...] | None = None
     """Model servers: names of machines and addresses, separated by commas; tables in the file."""
     bg_nodes: str | None = None

@@ -72,6 +72,11 @@ def portions(pieces: Sequence[Said], most: int, count: Count) -> Iterator[Portio
         yield Portion(tuple(held))
 
 
+def parts(text: str, most: int, count: Count) -> Iterator[str]:
+    """A text in parts of at most `most` by `count`, which overlap a little."""
+    return (_of(text, span) for span in _cut(text, most, count))
+
+
 def _stretches(pieces: Sequence[Said]) -> Iterator[Stretch]:
     for number, piece in enumerate(pieces):
         if piece.role not in ("user", "document"):

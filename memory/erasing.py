@@ -17,6 +17,7 @@ from rewound.eventlog.ids import FactId, Kind, Ref
 from rewound.eventlog.log import Recorded
 from rewound.memory.carried import Carried, carried, owners
 from rewound.memory.withholding import held_otherwise, lineage, same_words
+from rewound.projections.holding import followers
 
 if TYPE_CHECKING:
     from rewound.projections.reader import ContainerView
@@ -27,6 +28,7 @@ _DERIVED = (
     e.FactsJudged,
     e.ProfileWritten,
     e.SummaryWritten,
+    e.SummaryFailed,
 )
 """Events whose bodies are prompts, replies and texts made from all the items they name."""
 
@@ -140,7 +142,7 @@ def belongings(view: ContainerView, gone: Erasure) -> Belongings:
     bodies: dict[Place, Carried] = {}
     of: set[int] = set()
     for ref in dict.fromkeys((*gone.items, *gone.holes.values())):
-        for recorded in view.about(ref):
+        for recorded in _with_summaries(view, ref):
             if not _goes(recorded.event, ref, items):
                 continue
             of.add(recorded.position)
@@ -149,6 +151,14 @@ def belongings(view: ContainerView, gone: Erasure) -> Belongings:
                 if (derived or not carry.wording) and carry.place not in gone.wordings:
                     bodies[carry.place] = carry
     return Belongings(bodies, of)
+
+
+def _with_summaries(view: ContainerView, ref: Ref) -> Iterator[Recorded]:
+    """The events about an item, and the summaries that were made of those that tell of it."""
+    for recorded in view.about(ref):
+        yield recorded
+        if isinstance(recorded.event, e.SummaryWritten):
+            yield from followers(view, recorded.envelope.event_id)
 
 
 def _goes(event: e.Event, ref: Ref, items: set[Ref]) -> bool:

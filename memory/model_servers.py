@@ -68,31 +68,3 @@ def check_named(what: str, url: str | None, role: str) -> None:
             f"as {EXAMPLES[role].partition(' ')[0]}",
             field=setting,
         )
-
-
-def whole_setting(variable: str, value: str, most: int, nothing: str) -> int:
-    """A whole number from 0, which means `nothing`, to `most`. Raises InvalidInput."""
-    if not value.isascii() or not value.isdigit() or len(value) > 9 or int(value) > most:
-        raise InvalidInput(
-            f"{variable} is {brief(value)!r}: use a whole number from 0 ({nothing}) to {most}",
-            field=variable,
-        )
-    return int(value)
-
-
-def number_setting(value: str, setting: str, kind: type[int] | type[float]) -> float:
-    """A number of a kind. Raises InvalidInput."""
-    try:
-        return kind(value[:40])
-    except ValueError:
-        raise InvalidInput(f"{setting} is {brief(value)!r}: use a number", field=setting) from None
-
-
-def setting_content(path: str, setting: str) -> bytes:
-    """What is in a file that a setting names. Raises InvalidInput."""
-    try:
-        return Path(path).expanduser().read_bytes()
-    except OSError as error:
-        raise InvalidInput(
-            f"{setting} names a file that cannot be read: {error.strerror}", field=setting
-        ) from None

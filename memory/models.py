@@ -15,15 +15,16 @@ import msgspec
 
 from rewound.eventlog.errors import InvalidInput
 from rewound.llm.nodes import Lane, Node, Role, brief, check_names, nodes_of
-from rewound.memory.model_servers import (
-    check_named,
-    check_server,
-    key_from,
-    number_setting,
-    setting_content,
-    whole_setting,
-)
+from rewound.memory.model_servers import check_named, check_server, key_from
 from rewound.memory.rhythm import AT_ONCE, Rhythm
+from rewound.memory.setting_values import (
+    NUMBERS,
+    TEXTS,
+    check_within,
+    content_of,
+    number_of,
+    whole,
+)
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from rewound.llm.rerank_server import RerankServer
     from rewound.llm.reranking import Reranker
     from rewound.llm.rewriting import Rewriter
+    from rewound.llm.summarizing import Summarizer
     from rewound.llm.token_counting import TokenCounter
     from rewound.projections.ranker import Ranker
 
@@ -57,10 +59,15 @@ RewriteWhen = Literal["asked", "always"]
 DecomposerName = Literal["rules", "model", "none"]
 DecomposeWhen = Literal["asked", "always"]
 AnswererName = Literal["facts", "model", "none"]
+SummarizerName = Literal["model", "none"]
 RerankScale = Literal["auto", "share", "logit"]
 ChatApi = Literal["openai", "anthropic"]
 COUNTERS = ("estimate", "embedder")
 RERANK_DEPTH_MAX = 100
+RECENT_CHARS = 64_000
+"""Of a conversation's last messages, which are shown as they are."""
+
+RECENT_CHARS_MAX = 10_000_000
 THREADS_MAX = 256
 ANSWER_TIMEOUT_S_MAX = 600
 HEDGE_MS_MAX = 60_000
@@ -97,6 +104,9 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
     by the decomposer, and its parts are sought besides. A question is answered by the answerer,
     unless what fits best is less likely to answer than `answer_confidence` (not set: 0.3, and 0.1
     for a model); a model has `answer_timeout_s` seconds for that.
+
+    The last `recent_chars` characters of a conversation are its recent messages; what is older is
+    summed up by the summarizer.
     """
 
     embedder: EmbedderName = "minilm"
@@ -129,6 +139,8 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
     answerer: AnswererName = "facts"
     answer_confidence: float | None = None
     answer_timeout_s: int = 60
+    summarizer: SummarizerName = "none"
+    recent_chars: int = RECENT_CHARS
     nodes: tuple[Node, ...] = ()
     hedge_ms: int = 0
     quiet: float = 120.0
@@ -181,6 +193,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
                 field="REWOUND_HEDGE_MS",
             )
         self._check_rhythm()
+        check_within("REWOUND_RECENT_CHARS", self.recent_chars, RECENT_CHARS_MAX)
         check_names(self.all_nodes())
         self.rows()
         self.make_ranker()
@@ -213,6 +226,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
         wanted: tuple[tuple[str, str, Lane, tuple[Role, ...]], ...] = (
             ("extractor", "model", "background", ("chat",)),
             ("judge", "model", "background", ("chat", "decide")),
+            ("summarizer", "model", "background", ("chat",)),
             ("reranker", "model", "interactive", ("chat",)),
             ("rewriter", "model", "interactive", ("chat",)),
             ("decomposer", "model", "interactive", ("chat",)),
@@ -271,15 +285,16 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
                         f"{variable} is {brief(value)!r}: use one of {right}", field=variable
                     )
                 given[name] = value
-        for name, most, nothing in _WHOLE:
-            if value := env.get(f"REWOUND_{name.upper()}", "").strip():
-                given[name] = whole_setting(f"REWOUND_{name.upper()}", value, most, nothing)
+        if value := env.get("REWOUND_THREADS", "").strip():
+            given["threads"] = whole("REWOUND_THREADS", value, THREADS_MAX, "the model decides")
+        if value := env.get("REWOUND_HEDGE_MS", "").strip():
+            given["hedge_ms"] = whole("REWOUND_HEDGE_MS", value, HEDGE_MS_MAX, "never")
         named = ("REWOUND_NODES", "REWOUND_BG_NODES")
         given["nodes"] = nodes_of(env.get(named[0]), env.get(named[1]), named)
-        for name, number in _NUMBERS.items():
+        for name, number in NUMBERS.items():
             if value := env.get(f"REWOUND_{name.upper()}", "").strip():
-                given[name] = number_setting(value, f"REWOUND_{name.upper()}", number)
-        for name in _TEXTS:
+                given[name] = number_of(value, f"REWOUND_{name.upper()}", number)
+        for name in TEXTS:
             if value := env.get(f"REWOUND_{name.upper()}", "").strip():
                 given[name] = value
         for name in ("embed_query_prefix", "embed_document_prefix"):
@@ -294,7 +309,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
             return ()
         from rewound.llm.attribute_table import parse
 
-        return parse(setting_content(self.attributes, "REWOUND_ATTRIBUTES"), "REWOUND_ATTRIBUTES")
+        return parse(content_of(self.attributes, "REWOUND_ATTRIBUTES"), "REWOUND_ATTRIBUTES")
 
     def make_ranker(self) -> Ranker | None:
         """The user's own ranker; None for the one that is shipped. Raises InvalidInput."""
@@ -302,7 +317,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
             return None
         from rewound.projections.ranker import Ranker
 
-        content = setting_content(self.ranker, "REWOUND_RANKER")
+        content = content_of(self.ranker, "REWOUND_RANKER")
         try:
             return Ranker.from_json(content)
         except ValueError as error:
@@ -317,7 +332,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
         from rewound.llm.token_counting import ESTIMATE, TokenizerCounter
 
         if self.token_counter not in COUNTERS:
-            content = setting_content(self.token_counter, "REWOUND_TOKEN_COUNTER")
+            content = content_of(self.token_counter, "REWOUND_TOKEN_COUNTER")
             digest = hashlib.sha256(content).hexdigest()[:8]
             name = f"{Path(self.token_counter).name}/{digest}"
             return TokenizerCounter(name, lambda: _tokenizer(content))
@@ -334,7 +349,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
         """Raises InvalidInput for a path at which there is no tokenizer."""
         if self.token_counter in COUNTERS:
             return
-        content = setting_content(self.token_counter, "REWOUND_TOKEN_COUNTER")
+        content = content_of(self.token_counter, "REWOUND_TOKEN_COUNTER")
         try:
             _tokenizer(content)
         except Exception as error:  # the package raises what derives from Exception alone
@@ -483,6 +498,12 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
 
         return FactsAnswerer()
 
+    def make_summarizer(self, nodes: Dispatcher | None = None) -> Summarizer:
+        """A new one, where one is set."""
+        from rewound.llm.model_summarizer import ModelSummarizer
+
+        return ModelSummarizer(self._chat("background", "chat", nodes))
+
     def make_embedder(self, nodes: Dispatcher | None = None) -> Embedder | None:
         """A new one; None where there is to be none. Its model is loaded by its first use."""
         if self.embedder == "minilm":
@@ -563,22 +584,9 @@ _CHOICES = {
     "decomposer": DecomposerName,
     "decompose": DecomposeWhen,
     "answerer": AnswererName,
+    "summarizer": SummarizerName,
     "chat_api": ChatApi,
 }
-_WHOLE = (("threads", THREADS_MAX, "the model decides"), ("hedge_ms", HEDGE_MS_MAX, "never"))
-_NUMBERS: dict[str, type[int] | type[float]] = {
-    "rerank_depth": int,
-    "rerank_weight": float,
-    "quiet": float,
-    "batch_messages": int,
-    "batch_age": float,
-    "answer_confidence": float,
-    "answer_timeout_s": int,
-}
-_TEXTS = (
-    "chat_url", "chat_model", "embed_url", "embed_model", "embed_folder", "rerank_url",
-    "rerank_model", "attributes", "ranker", "token_counter",
-)  # fmt: skip
 
 NO_MODELS = Models(embedder="none", extractor="none", judge="none")
 """Texts are kept and found by their words; facts and vectors are made once a store has models."""

@@ -14,6 +14,7 @@ from rewound.eventlog.errors import Conflict, NotFound
 from rewound.eventlog.ids import ContainerId, EventId, Kind, Ref, show
 from rewound.eventlog.log import Draft
 from rewound.memory.deciding import Deciding, Plan, Record
+from rewound.memory.unsummarised import check_summed
 
 if TYPE_CHECKING:
     from rewound.projections.reader import ContainerView
@@ -70,6 +71,9 @@ def _check_draft(view: ContainerView, draft: Draft, stated: set[Ref], *, again: 
             _check_shown(view, event.source)
             if not again:
                 _check_job(view, event)
+    elif isinstance(event, e.SummaryWritten | e.SummaryFailed):
+        seen = tuple(Ref(Kind.MESSAGE, raw) for raw in event.messages)
+        check_summed(view, event)
     elif isinstance(event, _SHOWN_FACTS):
         seen = tuple(ref for ref in event.refers() if ref.kind is Kind.FACT)
     for ref in seen:

@@ -139,7 +139,7 @@ def read(view: ContainerView, ref: Ref, job: JobRow, chars_max: int) -> Source |
         whole=len(pieces) == len(job.wanted),
         attempts=job.attempts,
         begun=said_at or Instant(state.recorded_at, Precision.INSTANT, 0),
-        zone=_zone(view, said_at),
+        zone=zone_where_said(view, said_at),
         role=cast("Role", role),
         media=cast("Media", media),
         speaker=speaker,
@@ -185,10 +185,10 @@ def _said_before(view: ContainerView, message: bytes, row: Row[MessageRow]) -> S
         return None
     at = state.recorded_at if state.said_at is None else state.said_at.at
     role = cast("Role", state.role.name.lower())
-    return Said(text, at, _zone(view, state.said_at), role, view.text(state.speaker))
+    return Said(text, at, zone_where_said(view, state.said_at), role, view.text(state.speaker))
 
 
-def _zone(view: ContainerView, said_at: Instant | None) -> str:
+def zone_where_said(view: ContainerView, said_at: Instant | None) -> str:
     """Where the speaker's days begin: in the container's zone, unless the time was given with an
     offset that this zone does not have then."""
     zone = zone_of(view)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WORDINGS_MAX = 200
 """Wordings searched for within other texts. Of a larger erasure the rest is compared whole."""
 
-_OF_METHODS = frozenset({"extractor", "judge", "evidence"})
+_OF_METHODS = frozenset({"extractor", "judge", "evidence", "summarizer"})
 """Bodies that say how something was derived, in the same few words everywhere."""
 
 _BATCH_BYTES = 1 << 20

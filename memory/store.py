@@ -30,6 +30,7 @@ from rewound.memory.reopening import opening_of, reopening
 from rewound.memory.reranking import Reranks
 from rewound.memory.responding import Responds
 from rewound.memory.rewriting import Rewrites
+from rewound.memory.summarizing import Summarizing
 from rewound.memory.switching import SwitchDuty
 from rewound.memory.workers import Duty, Workers
 from rewound.projections.ranker import Ranker
@@ -126,6 +127,12 @@ def _workers(engine: Engine, layout: Layout, models: Models, nodes: Dispatcher) 
         nodes.on_return(judging.nodes_are_back)
         duties.append(judging)
         together += [judging] if models.judge != "model" else []
+    if models.summarizer != "none":
+        summarizing = Summarizing(
+            engine, lambda: models.make_summarizer(nodes), models.recent_chars, nodes.watch
+        )
+        nodes.on_return(summarizing.nodes_are_back)
+        duties.append(summarizing)
     workers = Workers(
         engine, duties, together=together, paused=layout.paused.exists(), keep=layout.pause
     )

@@ -19,6 +19,8 @@ from rewound.eventlog.instants import Instant, show_instant, show_us
 from rewound.eventlog.log import Recorded
 from rewound.memory.moments import When
 from rewound.memory.replies import EventView
+from rewound.projections.holding import Told as Summed
+from rewound.projections.holding import forgotten_in
 from rewound.projections.importance import WHOLE
 from rewound.projections.reader import ContainerView
 
@@ -112,6 +114,9 @@ class Teller:
 
     def withheld(self, event: e.Event) -> str | None:
         """Why an event's texts are not told: what they belong to is `forgotten` or `erased`."""
+        if isinstance(event, Summed):
+            why = forgotten_in(self._view, event)
+            return None if why == "forgotten" and self._forgotten else why
         hidden = [row for ref in owners(event) if (row := self._view.hidden(ref)) is not None]
         if any(row.erased for row in hidden):
             return "erased"

@@ -10,12 +10,13 @@ from rewound.projections.facts import FACTS
 from rewound.projections.hidden import HIDDEN, MASKS
 from rewound.projections.jobs import JOBS
 from rewound.projections.messages import MESSAGES
+from rewound.projections.summaries import SUMMARIES, UNSUMMARISED
 from rewound.projections.verdicts import POLICIES, REVIEWS, UNJUDGED, VERDICTS
 from rewound.projections.view import View
 
 VIEWS: tuple[View, ...] = (
     CONTAINERS, DOCUMENTS, MESSAGES, PASSAGES, FACTS, HIDDEN, MASKS, JOBS, VERDICTS, REVIEWS,
-    UNJUDGED, POLICIES,
+    UNJUDGED, POLICIES, SUMMARIES, UNSUMMARISED,
 )  # fmt: skip
 WORDS = "words"
 UNDOS = "undos"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from rewound.eventlog.bodies import Place
+from rewound.eventlog.events import SummaryWritten
 from rewound.eventlog.ids import Kind, Ref, show
 from rewound.eventlog.instants import MAX_US, Instant
 from rewound.projections.documents import DocumentRow, PassageRow
@@ -16,6 +17,7 @@ from rewound.projections.hidden import place_of
 from rewound.projections.jobs import JobRow
 from rewound.projections.messages import MessageRow
 from rewound.projections.reader import ContainerView
+from rewound.projections.summaries import SummaryEntry, SummaryTry
 from rewound.projections.verdicts import VerdictRow
 
 Plain = dict[str, Any]
@@ -41,6 +43,13 @@ def present(view: ContainerView, at: int | None = None) -> Plain:
         "reviews": {show(Kind.FACT, row.id): _ids(row.state.old) for row in view.reviews(at)},
         "unjudged": sorted(show(Kind.FACT, raw) for raw, _ in view.unjudged(at)),
         "policies": {},
+        "summaries": {
+            show(Kind.MESSAGE, row.id): [_summary(view, each) for each in row.state.entries]
+            for row in view.all_summaries(at)
+        },
+        "unsummarised": {
+            show(Kind.MESSAGE, row.id): _try(row.state) for row in view.all_unsummarised(at)
+        },
     }
     policy = view.policy(at)
     if policy is not None:
@@ -180,4 +189,32 @@ def _job(row: JobRow) -> Plain:
         "attempts": row.attempts,
         "retry_at": row.retry_at,
         "why": None if row.why is None else row.why.name.lower(),
+    }
+
+
+def _summary(view: ContainerView, entry: SummaryEntry) -> Plain:
+    recorded = view.event(entry.at)
+    assert recorded is not None
+    event = recorded.event
+    assert isinstance(event, SummaryWritten)
+    scope = recorded.envelope.scope
+    return {
+        "event": show(Kind.EVENT, entry.event),
+        "text": view.text(entry.text),
+        "messages": [show(Kind.MESSAGE, raw) for raw in event.messages],
+        "after": None if event.after is None else show(Kind.EVENT, event.after),
+        "masks": [
+            [str(span.source), _place(span.place), span.start, span.end] for span in event.masks
+        ],
+        "cites": [show(Kind.MESSAGE, raw) for raw in event.cites],
+        "scope": None if scope is None else view.value(scope.seen_from(entry.at)),
+    }
+
+
+def _try(row: SummaryTry) -> Plain:
+    return {
+        "state": row.state.name.lower(),
+        "attempts": row.attempts,
+        "retry_at": row.retry_at,
+        "why": row.why.name.lower(),
     }

@@ -85,6 +85,16 @@ class Index:
                 yield bytes(cursor.key()[32:])
                 going = cursor.next()
 
+    def holders(self, txn: lmdb.Transaction, container: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Ids of documents and conversations that ever held something, each with one such thing."""
+        self.flush()
+        with txn.cursor(self._contents) as cursor:
+            going = cursor.set_range(container)
+            while going and bytes(cursor.key()[:16]) == container:
+                key = bytes(cursor.key())
+                yield key[16:32], key[32:]
+                going = cursor.set_range(key[:32] + b"\xff" * 17)
+
     @property
     def writes(self) -> bool:
         """Whether its transaction is one that writes: reads have no stamp."""

@@ -10,7 +10,7 @@ import lmdb
 
 from rewound.eventlog import events as e
 from rewound.eventlog.bodies import Body, Place, read_text, read_value
-from rewound.eventlog.ids import STORE, ContainerId, EventId, FactId, Kind, Ref
+from rewound.eventlog.ids import STORE, ContainerId, ConversationId, EventId, FactId, Kind, Ref
 from rewound.eventlog.log import Reader, Recorded
 from rewound.projections import tags as tagging
 from rewound.projections.columns import Columns
@@ -28,6 +28,7 @@ from rewound.projections.messages import MessageRow
 from rewound.projections.postings import Frequencies, Ordinals
 from rewound.projections.ranker import Ranker, loaded
 from rewound.projections.rows import Row, Table
+from rewound.projections.summaries import SummariesRow, SummaryTry
 from rewound.projections.tags import Tags
 from rewound.projections.verdicts import PolicyRow, ReviewRow, VerdictRow
 
@@ -236,6 +237,12 @@ class ContainerView:
         """Ids of all messages ever recorded in a conversation, in the order recorded."""
         return list(self.index.contents(self._txn, self.id, conversation))
 
+    def talks(self) -> Iterator[ConversationId]:
+        """All conversations that a message was ever recorded in."""
+        for parent, first in self.index.holders(self._txn, self.id):
+            if self.versions(Ref(Kind.MESSAGE, first)):
+                yield ConversationId(parent)
+
     # --- judgements
 
     def verdict(self, fact: bytes, at: int | None = None) -> Row[VerdictRow] | None:
@@ -278,6 +285,26 @@ class ContainerView:
         key = Ref(Kind.CONTAINER, self.id).key()
         row = self._table("policies").at(self._txn, self.id, key, at)
         return None if row is None else row.state
+
+    # --- summaries
+
+    def summaries(self, message: bytes, at: int | None = None) -> SummariesRow | None:
+        """The summaries that end with a message, whether or not they hold for anybody now."""
+        key = Ref(Kind.MESSAGE, message).key()
+        row = self._table("summaries").at(self._txn, self.id, key, at)
+        return None if row is None else row.state
+
+    def all_summaries(self, at: int | None = None) -> Iterator[Row[SummariesRow]]:
+        return self._table("summaries").scan(self._txn, self.id, at)
+
+    def unsummarised(self, message: bytes, at: int | None = None) -> SummaryTry | None:
+        """What came of trying to sum up the messages from one on."""
+        key = Ref(Kind.MESSAGE, message).key()
+        row = self._table("unsummarised").at(self._txn, self.id, key, at)
+        return None if row is None else row.state
+
+    def all_unsummarised(self, at: int | None = None) -> Iterator[Row[SummaryTry]]:
+        return self._table("unsummarised").scan(self._txn, self.id, at)
 
     # --- what is hidden
 

@@ -16,6 +16,7 @@ from tests.oracle.effect import BodyOf
 from tests.oracle.facts import fact
 from tests.oracle.judged import policies, reviews, unjudged, verdict
 from tests.oracle.ledger import Ledger, place_name
+from tests.oracle.summed import summaries, unsummarised
 
 Row = dict[str, Any]
 Dump = dict[str, Any]
@@ -44,6 +45,8 @@ def oracle(
         "reviews": reviews(ledger),
         "policies": policies(ledger),
         "unjudged": unjudged(ledger),
+        "summaries": summaries(ledger),
+        "unsummarised": unsummarised(ledger),
     }
 
 

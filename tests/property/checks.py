@@ -19,12 +19,13 @@ from tests.oracle.effect import effective_ids, without
 from tests.oracle.fold import Dump, erased_items, oracle
 from tests.oracle.ledger import place_name
 from tests.oracle.reads import Asked, listing, recorded_times, search_visible
+from tests.oracle.summed import told_of
 from tests.property.chains import connected
 from tests.property.copying import copy_until
 from tests.property.driver import Driver
 from tests.property.meanings import NO_WORDS, ranked
 from tests.property.ruled import OVERLAY
-from tests.property.words import NAMES, canaries, own_bodies, owners, withheld
+from tests.property.words import NAMES, SUMMED, canaries, own_bodies, owners, withheld
 
 FORGOTTEN_BY = re.compile(rb'("(?:state|reason)":"forgotten"),"by":"ev_[0-9a-z]{26}"')
 """The copy of law 2 forgets by events of its own."""
@@ -273,15 +274,20 @@ class Kept:
 
     def __init__(self) -> None:
         self._told: dict[tuple[str, int], tuple[set[str], set[str]]] = {}
+        self._summed: dict[tuple[str, int], tuple[set[str], set[str]]] = {}
+        """Of what was made of messages: it goes with any of them."""
 
     def look(self, driver: Driver, name: str) -> None:
-        bodies = driver.bodies(name)
-        for r in driver.events(name):
-            if (name, r.position) not in self._told:
+        bodies, events = driver.bodies(name), driver.events(name)
+        for r in events:
+            if (name, r.position) not in self._told | self._summed:
                 words: set[str] = set()
                 for ref in own_bodies(r):
                     words |= canaries(bodies(ref.place(r.position)) or b"")
-                self._told[name, r.position] = (owners(r), words)
+                if isinstance(r.event, SUMMED):
+                    self._summed[name, r.position] = (told_of(events, r.event), words)
+                else:
+                    self._told[name, r.position] = (owners(r), words)
 
     def gone(self, driver: Driver, name: str) -> set[str]:
         """Canaries that only ever belonged to erased items."""
@@ -289,6 +295,8 @@ class Kept:
         items = self._told.values()
         of_erased = {word for own, words in items if own and own <= erased for word in words}
         of_others = {word for own, words in items if not own or not own <= erased for word in words}
+        for own, words in self._summed.values():
+            (of_erased if own & erased else of_others).update(words)
         return of_erased - of_others
 
 

@@ -370,6 +370,25 @@ class Inventor:
             parked=chance(self.c, 40),
         )
 
+    def summed(self) -> e.Event | None:
+        """Some messages in any order, after any summary or none: wilder than a worker's."""
+        found = [MessageId(raw) for raw in self.known(Kind.MESSAGE)]
+        if not found:
+            return None
+        messages = tuple(dict.fromkeys(one(self.c, found) for _ in range(1 + self.c.below(3))))
+        after = self.some(self.event_id(e.SummaryWritten), 50)
+        if chance(self.c, 35):
+            return e.SummaryFailed(
+                ConversationId(number(90)), messages, self.story.piece("model"),
+                1 + self.c.below(3), one(self.c, (e.Why.CUT_OFF, e.Why.UNREACHABLE)), after,
+                retry_at=self.some(1_700_000_030_000_000), parked=chance(self.c, 40),
+            )  # fmt: skip
+        text = self.story.piece(sentence(self.c))
+        spans = self.spans()
+        return e.SummaryWritten(
+            ConversationId(number(90)), text, messages, after, spans, messages[:1]
+        )
+
     def configured(self) -> e.Event:
         name = self.some(self.story.text(one(self.c, ("x", "y"))))
         zone = self.some(self.story.text(one(self.c, ("UTC", "Asia/Kolkata"))))
@@ -382,7 +401,8 @@ class Inventor:
         ended = (self.superseded, self.reinstated, self.withdrawn, self.withdrawn)
         ruled = (self.judged, self.judged, self.labelled, self.linked, self.repeated, self.fitted)
         taken = (self.forgotten, self.restored, self.undone, self.undone)
-        other = (self.tagged, self.weighed, self.finished, self.failed, self.configured, self.seen)
+        work = (self.finished, self.failed, self.summed, self.summed)
+        other = (self.tagged, self.weighed, *work, self.configured, self.seen)
         if self.judging:
             makers: tuple[Callable[[], e.Event | None], ...] = (
                 *(*stated, *ended, *ruled, *ruled, self.linked, self.repeated, self.reinstated),

@@ -6,16 +6,20 @@
     1 judging    a repeat cannot be lifted                              replay_law
     1 judging    a word on a judging that was taken back is kept        rows of a hand-made log
     1 judging    a pair waits for a person who has spoken               replay_law
+    1 summaries  of summaries that end alike only the newest is kept    replay_law
     2 time       `@position` reads the present                          time_law
     2 time       an answer is drawn from what is known today            time_law
     2 time       BM25 counts entries that were not there yet            time_law
     3 undo       an undo re-folds nothing                               BeforeUndo
     3 judging    a fit that was undone is still in force                BeforeUndo
     3 judging    a fact whose judging was undone is not judged again    BeforeUndo
+    3 summaries  a summary that was undone is kept beside another       BeforeUndo
     4 forget     a forgotten item is shown by its id                    forget_law
     4 forget     an answer is drawn from what was forgotten             forget_law
     4 forget     nothing is blacked out in what a fact came from        forgetting_law
+    4 summaries  what a summary goes on from is not looked at           forget_law
     5 erase      only the first body of each event is destroyed         erase_law
+    5 summaries  a summary that goes on from an erased one is kept      erase_law
     6 isolation  a read is answered from another container              stranger_law
     7 durability an idempotency key is not looked up                    the simulator
     7 durability the log says it has committed, and has not             the simulator
@@ -68,7 +72,7 @@ from rewound.projections.index import Index
 from rewound.projections.reader import ContainerView
 from rewound.projections.selection import Selected
 from rewound.projections.views import ViewWriter
-from tests.property import checks, judging_mutations, meanings
+from tests.property import checks, judging_mutations, meanings, summing_mutations
 from tests.property.driver import Driver
 from tests.property.mutating import NAME, Case, Patch, opened, remember
 from tests.property.test_chain import damaged
@@ -450,6 +454,7 @@ def verify_keeps_silent(patch: Patch) -> None:
 CASES = {
     "1 replay": Case(folds_without_tag_edits, replay, "replay: "),
     **judging_mutations.CASES,
+    **summing_mutations.CASES,
     "2 time": Case(positions_are_now, as_of, "time: "),
     "2 time, answers": Case(answers_from_today, as_of, "time: "),
     "2 time, ranking": Case(counts_everything, as_of, "time: "),

@@ -11,12 +11,21 @@ from typing import Any
 import msgspec
 
 from rewound.eventlog.bodies import Body, Place
-from rewound.eventlog.events import ContentErased, Forgotten, PassagesCut, TagsEdited
+from rewound.eventlog.events import (
+    ContentErased,
+    Forgotten,
+    PassagesCut,
+    SummaryFailed,
+    SummaryWritten,
+    TagsEdited,
+)
 from rewound.eventlog.ids import Kind, Ref
 from rewound.eventlog.log import Recorded
+from tests.oracle.summed import may_be_shown
 from tests.property.choices import Choices
 
 CANARY = re.compile(rb"[a-z]+q[0-9]+")
+SUMMED = (SummaryWritten, SummaryFailed)
 ITEMS = (Kind.DOCUMENT, Kind.MESSAGE, Kind.FACT)
 TEXTS = 14
 NAMES = ("Ann", "Bob")
@@ -91,13 +100,17 @@ def withheld(
     """
     told: set[str] = set()
     kept: set[str] = set()
+    overlay = {"hidden": hidden, "masks": masks}
     for recorded in events:
         items = owners(recorded)
+        gone = bool(items) and items <= hidden
+        if isinstance(recorded.event, SUMMED):
+            gone = not may_be_shown(events, recorded, overlay)
         for ref in bodies_in(recorded):
             place = ref.place(recorded.position)
             content = body(place) or b""
             told |= canaries(content)
-            if not items or not items <= hidden:
+            if not gone:
                 spans = masks.get(f"{place.at}:{place.slot}", []) if ref.chars else []
                 kept |= canaries(blacked(content, spans))
     return told - kept

@@ -15,6 +15,7 @@ from tests.property.choices import Choices, chance, one
 from tests.property.desk import Desk as Desk
 from tests.property.desk import ref_of, rules, unmasked
 from tests.property.judging import judge, refit, rejudge
+from tests.property.summing import summarise
 from tests.property.words import sentence
 
 
@@ -87,6 +88,6 @@ def fail(c: Choices, desk: Desk) -> list[Draft] | None:
 
 Job = Callable[[Choices, Desk], list[Draft] | None]
 JOBS: tuple[Job, ...] = (
-    *(extract, extract, extract, fail),
+    *(extract, extract, extract, fail, summarise, summarise),
     *(judge, judge, judge, judge, rejudge, refit, refit),
 )
