@@ -52,6 +52,10 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         ("context", "Pack what is relevant into a budget of tokens."),
     )
     | _entries(
+        "cli_recent",
+        ("recent", "Show a conversation's last messages as they are."),
+    )
+    | _entries(
         "cli_profile",
         ("profile", "Tell what is known, in short."),
     )

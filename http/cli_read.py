@@ -85,6 +85,8 @@ def search_command(ctx: click.Context, /, query: str, limit: int | None, **given
 @click.option("--budget", type=int, metavar="TOKENS", help="At most so many (setting `budget`).")
 @click.option("--threshold", type=float, default=0.0, help="Leave out what is less likely, 0 to 1.")
 @click.option("--nearest", is_flag=True, help="Show the nearest hits where nothing fits.")
+@click.option("--conversation", metavar="NAME", help="With the recent part of it (name or id).")
+@click.option("--recent-chars", type=int, metavar="CHARS", help="At most so much of that.")
 @filter_options()
 @stage_options
 @moment_options
@@ -100,6 +102,8 @@ def context_command(ctx: click.Context, /, query: str, budget: int | None, **giv
         threshold=given["threshold"],
         nearest=given["nearest"],
         filters=filters_of(given),
+        conversation=given["conversation"],
+        recent_chars=given["recent_chars"],
         **stages(given),
         **moment(given),
     )

@@ -121,6 +121,7 @@ SEARCH = {
 CONTEXT = {
     "query": s.text("The topic, task or question at hand."),
     "budget": s.whole("At most so many tokens.", 1, BUDGET_TOKENS_MAX, CONTEXT_BUDGET),
+    "conversation": s.text("Also the last messages of this one, your own id or name of it."),
     "threshold": _THRESHOLD,
     "nearest": _NEAREST,
     "what": s.choices("Only items of these sorts.", What),

@@ -67,7 +67,9 @@ def context(container: str, given: Arguments) -> q.Request:
         container=container,
         budget=given.get("budget", CONTEXT_BUDGET),
         filters=_filters(given, "what"),
-        **_chosen(given, "query", "threshold", "nearest", "as_of", "valid_at", *_STAGES),
+        **_chosen(
+            given, "query", "conversation", "threshold", "nearest", "as_of", "valid_at", *_STAGES
+        ),
     )
 
 

@@ -19,7 +19,7 @@ from rewound.llm.dispatched import NobodyAsked
 from rewound.llm.portions import OVERLAP_CHARS, parts
 from rewound.llm.prompting import fenced, prompt
 from rewound.llm.replies import ChatFailed
-from rewound.llm.summarizing import NotSummarised, Sentence, Summed, Uttered, plain
+from rewound.llm.summarizing import Gist, NotSummarised, Summed, Uttered, plain
 from rewound.llm.time_expressions import place
 
 ANSWER_TOKENS = 1024
@@ -68,9 +68,7 @@ class ModelSummarizer:
         """Give up what is under way, from any thread."""
         self._chat.close()
 
-    def summarise(
-        self, before: Sequence[Sentence], cited: int, messages: Sequence[Uttered]
-    ) -> Summed:
+    def summarise(self, before: Sequence[Gist], cited: int, messages: Sequence[Uttered]) -> Summed:
         """See `Summarizer`. A message that is too long by itself is read in parts."""
         try:
             room = self._room(before)
@@ -88,7 +86,7 @@ class ModelSummarizer:
             raise NotSummarised(str(failed), failed.why, failed.reply, asked=asked) from None
         return Summed(found, taken)
 
-    def _room(self, before: Sequence[Sentence]) -> int:
+    def _room(self, before: Sequence[Gist]) -> int:
         """Tokens of messages that fit the model's context beside all else. Raises ChatFailed."""
         context = self._chat.context_tokens()
         used = tokens_of(self._prompt.whole) + tokens_of(_so_far(before)) + FRAME_TOKENS
@@ -105,8 +103,8 @@ class ModelSummarizer:
         return min(ANSWER_TOKENS, self._chat.context_tokens() // 4)
 
     def _asked(
-        self, before: Sequence[Sentence], shown: Sequence[_Shown], depth: int
-    ) -> tuple[Sentence, ...]:
+        self, before: Sequence[Gist], shown: Sequence[_Shown], depth: int
+    ) -> tuple[Gist, ...]:
         """What gave no usable answer is tried once more in halves, one after the other, never as it
         was; what is too long for the model is halved until it fits. Raises ChatFailed."""
         try:
@@ -160,7 +158,7 @@ def _halves(shown: Sequence[_Shown]) -> list[Sequence[_Shown]]:
 # --- what is told to the model
 
 
-def _told(before: Sequence[Sentence], shown: Sequence[_Shown]) -> str:
+def _told(before: Sequence[Gist], shown: Sequence[_Shown]) -> str:
     messages = [
         {
             "n": each.number,
@@ -174,11 +172,11 @@ def _told(before: Sequence[Sentence], shown: Sequence[_Shown]) -> str:
     return fenced(json.dumps(told, ensure_ascii=False)) + "\n"
 
 
-def _so_far(before: Sequence[Sentence]) -> str:
+def _so_far(before: Sequence[Gist]) -> str:
     return json.dumps(_plain_of(before), ensure_ascii=False)
 
 
-def _plain_of(sentences: Sequence[Sentence]) -> list[dict[str, Any]]:
+def _plain_of(sentences: Sequence[Gist]) -> list[dict[str, Any]]:
     return [{"text": text, "sources": list(sources)} for text, sources in sentences]
 
 
@@ -192,12 +190,12 @@ def _day(said: Uttered) -> str:
 # --- what is believed of its answer
 
 
-def _believed(answered: Sequence[dict[str, Any]], numbers: int) -> tuple[Sentence, ...]:
+def _believed(answered: Sequence[dict[str, Any]], numbers: int) -> tuple[Gist, ...]:
     """Sentences that say something, with those of their sources that were shown.
 
     Raises ChatFailed when there is none.
     """
-    found: dict[str, Sentence] = {}
+    found: dict[str, Gist] = {}
     unknown = 0
     for each in answered[:SENTENCES_MAX]:
         text = plain(each["text"].replace(BLACK, ""))
@@ -205,7 +203,7 @@ def _believed(answered: Sequence[dict[str, Any]], numbers: int) -> tuple[Sentenc
             continue
         sources = [n for n in dict.fromkeys(each["sources"]) if 1 <= n <= numbers]
         unknown += len(each["sources"]) - len(sources)
-        found.setdefault(text, Sentence(text, tuple(sources)))
+        found.setdefault(text, Gist(text, tuple(sources)))
     if unknown:
         _log.info("%d sources of sentences were not among what was shown", unknown)
     if not found:

@@ -24,7 +24,7 @@ class Uttered(NamedTuple):
     speaker: str
 
 
-class Sentence(NamedTuple):
+class Gist(NamedTuple):
     """`sources` are numbers from 1 on."""
 
     text: str
@@ -38,7 +38,7 @@ class Summed(NamedTuple):
     messages in their order.
     """
 
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[Gist, ...]
     taken: int
 
 
@@ -72,9 +72,7 @@ class Summarizer(Protocol):
     @property
     def name(self) -> str: ...
 
-    def summarise(
-        self, before: Sequence[Sentence], cited: int, messages: Sequence[Uttered]
-    ) -> Summed:
+    def summarise(self, before: Sequence[Gist], cited: int, messages: Sequence[Uttered]) -> Summed:
         """The summary `before`, which cites `cited` messages, and as many of the first messages as
         the model reads at once (one at least), as one summary. Raises NotSummarised."""
         ...
@@ -90,7 +88,7 @@ _MARKS = re.compile(r"((?:\[\d+\])+)$")
 _NUMBER = re.compile(r"\[(\d+)\]")
 
 
-def written(sentences: Iterable[Sentence]) -> tuple[str, tuple[int, ...]]:
+def written(sentences: Iterable[Gist]) -> tuple[str, tuple[int, ...]]:
     """The text, and the numbers that it cites: its `[n]` is the n-th of them."""
     cites: dict[int, int] = {}
     lines: list[str] = []
@@ -101,13 +99,13 @@ def written(sentences: Iterable[Sentence]) -> tuple[str, tuple[int, ...]]:
     return "\n".join(lines), tuple(cites)
 
 
-def sentences_of(text: str) -> Iterator[Sentence]:
+def gists_of(text: str) -> Iterator[Gist]:
     """The sentences of such a text."""
     for line in text.splitlines():
         found = _MARKS.search(line)
         numbers = _NUMBER.findall(found[1]) if found else []
         said = line[: found.start()] if found else line
-        yield Sentence(said.strip(), tuple(map(int, numbers)))
+        yield Gist(said.strip(), tuple(map(int, numbers)))
 
 
 def plain(text: str) -> str:

@@ -16,6 +16,7 @@ from rewound.memory.moments import When, resolve
 from rewound.memory.neighbours import asked_before
 from rewound.memory.plurals import so_many
 from rewound.memory.question_times import in_words
+from rewound.memory.recent_context import RecentPart, recent_in
 from rewound.memory.replies import Found, Hit, Line, Moment, Packed, Searched
 from rewound.memory.scoping import Within
 from rewound.memory.showing import WHAT, Shower
@@ -151,7 +152,7 @@ def context(question: q.Context, asking: Asking) -> Packed:
     got = picked(question, asking)
     facts_first = sorted(got.fitted, key=lambda fitted: fitted.match.ref.kind is not Kind.FACT)
     lines = [fitted.line for fitted in facts_first]
-    text, tokens = _within(lines, question.budget, asking.counter)
+    text, tokens = _within(lines, question.budget, asking.counter, got.recent)
     return Packed(
         container=asking.name,
         query=question.query,
@@ -165,6 +166,7 @@ def context(question: q.Context, asking: Asking) -> Packed:
         unembedded=got.unembedded,
         searched=got.searched,
         moment=got.moment,
+        recent=got.recent.told,
         notes=got.told(len(lines)),
     )
 
@@ -179,7 +181,8 @@ class Fitted(NamedTuple):
 
 
 class Picked(NamedTuple):
-    """What a context holds of the hits that were `found`, best first; `zone` is the container's."""
+    """What a context holds of the hits that were `found`, best first; `zone` is the container's.
+    `recent` is what comes beside them."""
 
     fitted: tuple[Fitted, ...]
     asked: Asked
@@ -191,6 +194,7 @@ class Picked(NamedTuple):
     searched: tuple[Searched, ...]
     found: int
     notes: tuple[str, ...]
+    recent: RecentPart
 
     def told(self, kept: int) -> tuple[str, ...]:
         """The notes, with how many hits had no room beside those that were `kept`."""
@@ -206,17 +210,20 @@ def picked(question: q.Context | q.Inquire, asking: Asking) -> Picked:
     when = in_words(view, question, resolve(view, question, asking.now_us))
     forgotten = question.include_forgotten
     narrow = sought(view, question.filters, when, scope=question.scope, forgotten=forgotten)
-    gathering = gathered(view, question.query, narrow.criteria, _CONTEXT_HITS, asking)
-    # An answer has a measure of its own for what is sure enough.
-    nearest = not isinstance(question, q.Context) or question.nearest
-    hits, left_out = _fitting(gathering.hits, question.threshold, nearest=nearest)
+    shower = Shower(view, when, forgotten=forgotten)
+    recent = recent_in(question, asking, shower)
+    most_hits = _CONTEXT_HITS + recent.more
+    gathering = gathered(view, question.query, narrow.criteria, most_hits, asking)
+    # What the recent part shows fits, too, though it is not repeated.
+    nothing = not gathering.hits.matches or gathering.hits.nothing_fits
+    nearest = isinstance(question, q.Context) and question.nearest
+    hits, left_out = _fitting(recent.without(gathering.hits), question.threshold, nearest=nearest)
     hits = reordered(hits, asking.scores)
     words = asked(question.query)
     found = _relevant(hits.matches, _LIKELY_OF_SEVERAL if words.several else _LIKELY_SHARE)
     sizes = _OF_SEVERAL if words.several else _LINE_BYTES
-    shower = Shower(view, when, forgotten=forgotten)
     chosen: list[Fitted] = []
-    left = question.budget
+    left = question.budget - recent.tokens
     for place, match in enumerate(found):
         most = sizes[min(place, len(sizes) - 1)]
         told = {before.match.ref for before in chosen}
@@ -225,11 +232,13 @@ def picked(question: q.Context | q.Inquire, asking: Asking) -> Picked:
         if fitted is not None:
             chosen.append(fitted)
             left -= fitted.line.tokens
-    notes = _notes(question.query, hits, left_out, asking, when, nearest=nearest)
+    notes = (
+        *recent.notes,
+        *_notes(question.query, hits, left_out, asking, when, nearest=nearest),
+    )
     return Picked(
         tuple(chosen), words, when.zone.name, when.told(zoned=narrow.zoned), hits.fits,
-        not hits.matches or hits.nothing_fits, hits.unembedded, gathering.searched, len(found),
-        notes,
+        nothing, hits.unembedded, gathering.searched, len(found), notes, recent,
     )  # fmt: skip
 
 
@@ -240,15 +249,17 @@ def _relevant(matches: Sequence[Match], share: float) -> list[Match]:
     return [match for match in matches if match.closeness >= near or match.score >= likely]
 
 
-def _within(lines: list[Line], budget: int, counter: TokenCounter) -> tuple[str, int]:
-    """The lines as one text, and its tokens. Lines whose tokens grow by standing together are left
-    out from the end, until the text is within the budget."""
+def _within(
+    lines: list[Line], budget: int, counter: TokenCounter, recent: RecentPart
+) -> tuple[str, int]:
+    """The lines and the recent part as one text, and its tokens. Lines whose tokens grow by
+    standing together are left out from the end, until the text is within the budget."""
     while True:
-        text = "\n".join(line.text for line in lines)
+        text = "\n".join((*(line.text for line in lines), *recent.lines))
         tokens = counter.whole(text)
         if tokens is None:
-            return text, sum(line.tokens for line in lines)
-        if tokens <= budget:
+            return text, sum(line.tokens for line in lines) + recent.tokens
+        if tokens <= budget or not lines:
             return text, tokens
         lines.pop()
 

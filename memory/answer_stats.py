@@ -33,6 +33,7 @@ from rewound.projections.masks import unembedded
 from rewound.projections.reader import ContainerView
 from rewound.projections.selection import Criteria
 from rewound.projections.selection import select as selected
+from rewound.projections.summaries import SummaryTry
 
 if TYPE_CHECKING:
     from rewound.projections.views import ViewReader
@@ -254,7 +255,8 @@ def _known(view: ContainerView, at_us: int | None, now_us: int) -> Point:
 
 @answers(q.Jobs)
 def list_jobs(asked: q.Jobs, asking: Asking) -> JobList:
-    """Sources whose facts are still to be derived, by id; the counts are of all of them."""
+    """Sources whose facts are still to be derived, by id, then messages that could not be summed
+    up; the counts are of all of them."""
     view = asking.views.container(asking.home())
     limit, notes = bounded(asked.limit)
     when = resolve(view, asked, asking.now_us)
@@ -263,11 +265,17 @@ def list_jobs(asked: q.Jobs, asking: Asking) -> JobList:
     found = [
         (ref, job) for ref, job in view.all_jobs(when.at) if ref not in hidden and within.item(ref)
     ]
-    if len(found) > limit:
-        notes += (so_many(len(found) - limit, "more is not shown", "more are not shown"),)
+    tries = [
+        (ref, row.state)
+        for row in view.all_unsummarised(when.at)
+        if (ref := Ref(Kind.MESSAGE, row.id)) not in hidden and within.item(ref)
+    ]
     present = when.moment.as_of is None
     due = waiting(view, asking.rhythm, asking.now_us) if present else {}
-    states = [job.state for _, job in found]
+    states = [*(job.state for _, job in found), *(tried.state for _, tried in tries)]
+    jobs = [*(_job(ref, job, due.get(ref)) for ref, job in found), *(_try(*each) for each in tries)]
+    if len(jobs) > limit:
+        notes += (so_many(len(jobs) - limit, "more is not shown", "more are not shown"),)
     return JobList(
         container=asking.name,
         pending=states.count(JobState.PENDING),
@@ -275,7 +283,7 @@ def list_jobs(asked: q.Jobs, asking: Asking) -> JobList:
         parked=states.count(JobState.PARKED),
         unembedded=sum(1 for _ in unembedded(view, hidden=True)),
         unjudged=_unjudged(view, when.at, hidden, within),
-        jobs=tuple(_job(ref, job, due.get(ref)) for ref, job in found[:limit]),
+        jobs=tuple(jobs[:limit]),
         waiting=sum(ref in due for ref, _ in found),
         moment=when.moment,
         notes=notes,
@@ -297,4 +305,15 @@ def _job(ref: Ref, job: JobRow, due_us: int | None) -> Job:
         attempts=job.attempts,
         why=None if job.why is None else job.why.name.lower().replace("_", " "),
         retry_at=None if job.retry_at is None else show_us(job.retry_at),
+    )
+
+
+def _try(ref: Ref, tried: SummaryTry) -> Job:
+    return Job(
+        source=str(ref),
+        kind="summary",
+        state=tried.state.name.lower(),
+        attempts=tried.attempts,
+        why=tried.why.name.lower().replace("_", " "),
+        retry_at=None if tried.retry_at is None else show_us(tried.retry_at),
     )

@@ -18,6 +18,7 @@ from rewound.eventlog.log import Reader
 from rewound.llm.token_counting import ESTIMATE, TokenCounter
 from rewound.memory import requests as q
 from rewound.memory.deciding import no_container
+from rewound.memory.models import RECENT_CHARS
 from rewound.memory.replies import Reply, VectorSwitch
 from rewound.memory.rhythm import AT_ONCE, Rhythm
 
@@ -71,6 +72,8 @@ class Asking:
     """What counts tokens, where there is a budget of them."""
     rhythm: Rhythm = AT_ONCE
     """When messages are read for facts."""
+    recent_chars: int = RECENT_CHARS
+    """The setting: characters of a conversation's last messages that are shown as they are."""
 
     def home(self) -> ContainerId:
         """The container asked about. Raises NotFound."""
@@ -88,6 +91,7 @@ ANSWERS: dict[type[q.Read], Answerer] = {}
 MODULES = (
     "answer_search",
     "answer_ask",
+    "answer_recent",
     "answer_explain",
     "answer_profile",
     "answer_items",

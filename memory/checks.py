@@ -10,6 +10,7 @@ from rewound.llm.nodes import NAME_CHARS_MAX, SLOTS_MAX
 from rewound.memory import fields as f
 from rewound.memory import requests as q
 from rewound.memory.condition_checks import check as check_where
+from rewound.memory.models import RECENT_CHARS_MAX
 
 Checks = Mapping[str, f.Check]
 
@@ -241,6 +242,14 @@ REQUESTS: dict[type[q.Request], Checks] = {
         "nearest": f.flag,
         "budget": f.whole(1, f.BUDGET_TOKENS_MAX),
         "filters": _filters,
+        "conversation": _LABEL,
+        "recent_chars": f.optional(f.whole(1, RECENT_CHARS_MAX)),
+    },
+    q.Recent: {
+        **_READ,
+        "conversation": f.words(f.LABEL_CHARS_MAX),
+        "recent_chars": f.optional(f.whole(1, RECENT_CHARS_MAX)),
+        "older_chars": f.whole(0, RECENT_CHARS_MAX),
     },
     q.Inquire: {
         **_READ,

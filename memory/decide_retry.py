@@ -1,4 +1,4 @@
-"""Trying again by hand what failed: parked sources, or failed ones before their time."""
+"""Trying again by hand what failed or was parked: sources, and messages to be summed up."""
 
 from __future__ import annotations
 
@@ -54,8 +54,10 @@ def retry(command: q.Retry, deciding: Deciding) -> Plan:
 
 def _failed(command: q.Retry, drafting: Drafting) -> list[Ref]:
     view = drafting.view
-    jobs = (ref for ref, job in view.jobs() if job.state in _OVER)
-    found = [ref for ref in jobs if in_scope(view, ref, command.scope)]
+    jobs = [ref for ref, job in view.jobs() if job.state in _OVER]
+    tries = (Ref(Kind.MESSAGE, row.id) for row in view.all_unsummarised())
+    jobs += (ref for ref in tries if view.hidden(ref) is None)
+    found = [ref for ref in dict.fromkeys(jobs) if in_scope(view, ref, command.scope)]
     if not found:
         raise NotFound("nothing has failed here: there is nothing to try again")
     if len(found) > BATCH_MAX:
@@ -72,8 +74,10 @@ def _named(command: q.Retry, drafting: Drafting, text: str, field: str) -> Item:
             f"{ref} is {NAMES[ref.kind]}, but {field} wants a document or a message", field=field
         )
     check_scope(view, ref, command.scope, field=field)
-    job = None if view.hidden(ref) is not None else view.job(ref)
-    if job is None or job.state not in _OVER:
+    hidden = view.hidden(ref) is not None
+    job = None if hidden else view.job(ref)
+    tried = not hidden and ref.kind is Kind.MESSAGE and view.unsummarised(ref.id) is not None
+    if not tried and (job is None or job.state not in _OVER):
         what = "is pending already" if job is not None else "has nothing left to be read"
         raise Conflict(f"{ref} {what}: only what failed is tried again", field=field)
     return _again(drafting, ref)

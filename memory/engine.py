@@ -33,6 +33,7 @@ from rewound.memory.decomposing import Decomposes
 from rewound.memory.inbox import Closed
 from rewound.memory.inputs import merged, sift
 from rewound.memory.meaning import NOT_ASKED, Meaning
+from rewound.memory.models import RECENT_CHARS
 from rewound.memory.onlookers import Onlookers
 from rewound.memory.replies import Reply
 from rewound.memory.reranking import Reranks
@@ -331,6 +332,11 @@ class Engine:
     def rhythm(self) -> Rhythm:
         """When messages are read for facts."""
         return AT_ONCE if self.models is None else self.models.rhythm()
+
+    @property
+    def recent_chars(self) -> int:
+        """Characters of a conversation's last messages that are shown as they are."""
+        return RECENT_CHARS if self.models is None else self.models.recent_chars
 
     @property
     def readonly_reason(self) -> str | None:

@@ -66,6 +66,7 @@ class FileReads:
         self.decomposes = decomposes or Decomposes()
         self.counter = models.make_token_counter()
         self.responds = responds or Responds(FactsAnswerer())
+        self.recent_chars = models.recent_chars
         self.readonly_reason: str | None = None  # only `Stats` tells it
         self._clock = clock
         with ExitStack() as opened:

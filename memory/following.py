@@ -95,8 +95,8 @@ def _places(view: ContainerView, fact: FactId, document: Ref) -> set[Place]:
     return {span.place for span in spans if span.source == document}
 
 
-_WORK = "unjudged"
-"""The view of what a worker is still to do: no part of what is known."""
+_WORK = frozenset({"unjudged", "unsummarised"})
+"""Views of what a worker is still to do: no part of what is known."""
 
 
 def changes(
@@ -116,7 +116,7 @@ def changes(
 
 def _change(view: ContainerView, row: Touched, withheld: Collection[Ref]) -> Change | None:
     """None when a row differs in nothing that a person sees."""
-    if row.view == _WORK:
+    if row.view in _WORK:
         return None
     ref = Ref(Kind(row.key[0]), row.key[1:17])
     fields: tuple[str, ...] = ()

@@ -66,6 +66,7 @@ class AsyncReading(Generic[M]):
     search = _threaded(Reading.search)
     explain = _threaded(Reading.explain)
     context = _threaded(Reading.context)
+    recent = _threaded(Reading.recent)
     profile = _threaded(Reading.profile)
     list = _threaded(Reading.list)
     get = _threaded(Reading.get)

@@ -142,6 +142,8 @@ def _degraded(
         yield f"no node draws facts now: {_FOLLOW} when one is back"
     if models.judge == "model" and not dispatcher.slots("background", "decide"):
         yield "no node judges facts now: they are compared when one is back"
+    if models.summarizer == "model" and not dispatcher.slots("background", "chat"):
+        yield "no node sums up conversations now: facts stand in until one is back"
     if models.embedder == "server" and not dispatcher.slots("background", "embed"):
         yield "no node makes vectors now: new texts are found by their words until one is back"
     trouble = engine.meaning.speaking.trouble

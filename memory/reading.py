@@ -192,6 +192,8 @@ class Reading:
         rerank: bool | None = None,
         rewrite: bool | None = None,
         decompose: bool | None = None,
+        conversation: str | None = None,
+        recent_chars: int | None = None,
         **which: Unpack[Which],
     ) -> r.Packed:
         """What to put before a model: a few dated lines, cited by id, within a budget of tokens.
@@ -199,7 +201,9 @@ class Reading:
             prompt = memory.context("planning the trip", budget=800).text
 
         The text is empty where nothing stored fits; with `nearest` it holds the nearest there is.
-        `rerank`, `rewrite` and `decompose` are those of a search.
+        With a `conversation` (its name or id) its recent part comes too, see `recent`, within half
+        of the budget; what stands there is not told again. `rerank`, `rewrite` and `decompose` are
+        those of a search.
         """
         more = {
             "query": query,
@@ -209,6 +213,8 @@ class Reading:
             "rerank": rerank,
             "rewrite": rewrite,
             "decompose": decompose,
+            "conversation": conversation,
+            "recent_chars": recent_chars,
         }
         return self._asked(q.Context, r.Packed, more, which)
 
@@ -235,6 +241,29 @@ class Reading:
         Leaving the loop stops the model. Errors are raised where the first part is asked for.
         """
         return parts_of(lambda: self.ask(query, **how))
+
+    def recent(
+        self,
+        conversation: str,
+        *,
+        recent_chars: int | None = None,
+        older_chars: int = q.OLDER_CHARS,
+        **when: Unpack[When],
+    ) -> r.Recounted:
+        """The short-term view of a conversation, by its name or id: its last messages as they are,
+        up to `recent_chars` characters, and summaries of what is older.
+
+            prompt = memory.recent("standup").recent.text
+
+        Where no summary tells of older messages, the facts drawn from them stand in its place, of
+        at most `older_chars` characters; `told_by` says which of the two there is.
+        """
+        more = {
+            "conversation": conversation,
+            "recent_chars": recent_chars,
+            "older_chars": older_chars,
+        }
+        return self._asked(q.Recent, r.Recounted, more, when)
 
     def profile(
         self,

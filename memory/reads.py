@@ -54,6 +54,11 @@ class Store(Protocol):
     def responds(self) -> Responds: ...
 
     @property
+    def recent_chars(self) -> int:
+        """Characters of a conversation's last messages that are shown as they are."""
+        ...
+
+    @property
     def readonly_reason(self) -> str | None: ...
 
     @property
@@ -95,7 +100,8 @@ def _read(store: Store, request: q.Read, until: float, further: Further) -> Repl
     said = request
     if further.words is not None and isinstance(request, q.Asks):
         said = msgspec.structs.replace(request, query=further.words)
-    counter = ready(store.counter) if isinstance(request, q.Context | q.Profile) else ESTIMATE
+    counts = isinstance(request, q.Context | q.Profile | q.Recent)
+    counter = ready(store.counter) if counts else ESTIMATE
     meant = store.meaning.ahead(said, max(0.0, until - time.monotonic()))
     meant = store.meaning.besides(meant, further.parts, until - time.monotonic())
     while True:
@@ -113,7 +119,7 @@ def _read(store: Store, request: q.Read, until: float, further: Further) -> Repl
                     log, views, now_us, name, container, store.readonly_reason, sizes,
                     meant.query, store.meaning.why_not(said, views, container, meant),
                     meant.queries, further.words, further.parts, further.scores, counter,
-                    store.rhythm,
+                    store.rhythm, recent_chars=store.recent_chars,
                 )  # fmt: skip
                 return answerer(request, asking)
         # The snapshot is closed while we wait: a held one keeps freed pages from reuse, and keeps

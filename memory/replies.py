@@ -43,6 +43,16 @@ from rewound.memory.judged_replies import Review as Review
 from rewound.memory.judged_replies import ReviewList as ReviewList
 from rewound.memory.judged_replies import Step as Step
 from rewound.memory.judged_replies import VerdictView as VerdictView
+from rewound.memory.node_replies import LaneCalls as LaneCalls
+from rewound.memory.node_replies import LaneQueue as LaneQueue
+from rewound.memory.node_replies import NodeAddress as NodeAddress
+from rewound.memory.node_replies import NodeList as NodeList
+from rewound.memory.node_replies import NodeShown as NodeShown
+from rewound.memory.recent_replies import OlderFact as OlderFact
+from rewound.memory.recent_replies import Recounted as Recounted
+from rewound.memory.recent_replies import ShortTerm as ShortTerm
+from rewound.memory.recent_replies import Summary as Summary
+from rewound.memory.recent_replies import Turn as Turn
 from rewound.memory.reply_parts import Change as Change
 from rewound.memory.reply_parts import Hidden as Hidden
 from rewound.memory.reply_parts import Moment as Moment
@@ -209,7 +219,8 @@ class Line(Part, frozen=True, kw_only=True):
 
 
 class Packed(Reply, frozen=True, kw_only=True):
-    """`text` is ready to be put before a model: one line a hit, dated and cited by id. `fits`,
+    """`text` is ready to be put before a model: one line a hit, dated and cited by id, and after
+    them the recent part of a conversation, when one was named. `tokens` counts both. `fits`,
     `nothing_relevant` and what its stages took are told as in `Found`."""
 
     container: str
@@ -219,6 +230,7 @@ class Packed(Reply, frozen=True, kw_only=True):
     budget: int
     lines: tuple[Line, ...]
     moment: Moment
+    recent: ShortTerm | None = None
     counter: str = "estimate"
     """What counted the tokens."""
     fits: float | None = None
@@ -333,8 +345,11 @@ class Differences(Reply, frozen=True, kw_only=True):
 
 
 class Job(Part, frozen=True, kw_only=True, omit_defaults=True):
-    """`state` is `pending`, `waiting` (pending, but for a quiet moment in its conversation: then it
-    is read at `due_at` if nothing more is said there), `failed` or `parked`."""
+    """Facts that are to be derived from a document or message; or, for `kind` summary, messages of
+    a conversation, from `source` on, that could not be summed up.
+
+    `state` is `pending`, `waiting` (pending, but for a quiet moment in its conversation: then it is
+    read at `due_at` if nothing more is said there), `failed` or `parked`."""
 
     source: str
     kind: str
@@ -469,59 +484,6 @@ class Working(Reply, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-class LaneCalls(Part, frozen=True, kw_only=True):
-    """Calls of one lane at one address since it was added. `failed` were answered with nothing that
-    can be used (a refused key, an error, a broken reply), `away` found nobody, of `given_up`
-    nobody waited for the end; `seconds` is what all together took."""
-
-    running: int
-    ok: int
-    failed: int
-    away: int
-    given_up: int
-    seconds: float
-
-
-class NodeAddress(Part, frozen=True, kw_only=True):
-    """One address of a node. `state` is `new` (not looked at yet), `up`, `down` or `trying` (it is
-    back, and gets its work little by little)."""
-
-    roles: tuple[str, ...]
-    url: str
-    state: Literal["new", "up", "down", "trying"]
-    draining: bool
-    slots: int
-    busy: int | None
-    """Slots that work, as the server tells it."""
-    lanes: dict[str, LaneCalls]
-    checked: dict[str, str] | None = None
-    """For each role what came of a word put in: `ok`, or what was wrong."""
-
-
-class NodeShown(Part, frozen=True, kw_only=True):
-    name: str
-    lanes: tuple[str, ...]
-    addresses: tuple[NodeAddress, ...]
-
-
-class LaneQueue(Part, frozen=True, kw_only=True):
-    """What waits in a lane, and how often it was full (`busy`) or had nobody to ask (`away`)."""
-
-    waiting: int
-    busy: int
-    away: int
-
-
-class NodeList(Reply, frozen=True, kw_only=True):
-    """The model servers that work is sent to. `degraded` says what is not as it was set, in words;
-    it is empty when all is well."""
-
-    nodes: tuple[NodeShown, ...]
-    queues: dict[str, LaneQueue]
-    degraded: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
 class Rebuilt(Reply, frozen=True, kw_only=True):
     views: dict[str, int]
     events: int
@@ -572,6 +534,7 @@ AnyReply = (
     | Traced
     | Packed
     | Responded
+    | Recounted
     | Portrait
     | Page
     | Shown

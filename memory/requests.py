@@ -8,6 +8,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from rewound.memory.new_items import NewDocument as NewDocument
+from rewound.memory.new_items import NewFact as NewFact
+from rewound.memory.new_items import NewMessage as NewMessage
 from rewound.memory.request_parts import FactKindName as FactKindName
 from rewound.memory.request_parts import Filters as Filters
 from rewound.memory.request_parts import MediaName as MediaName
@@ -45,64 +48,6 @@ class Read(Request, frozen=True, kw_only=True, tag=True):
 
 
 # --- commands
-
-
-class NewFact(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
-):
-    """A statement to be remembered word for word.
-
-    From `expires_at` on it is no longer shown; `forget_after` (`30 days`, `P30D`) says instead how
-    long after it was said. `importance` (0 to 1) says how much a search is to lift it.
-    """
-
-    text: str
-    kind: FactKindName = "fact"
-    id: str | None = None
-    said_at: str | None = None
-    valid_from: str | None = None
-    valid_to: str | None = None
-    expires_at: str | None = None
-    forget_after: str | None = None
-    subject: str | None = None
-    attribute: str | None = None
-    value: str | None = None
-    tags: tuple[str, ...] = ()
-    metadata: dict[str, Any] = {}
-    importance: float | None = None
-
-
-class NewDocument(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
-):
-    """A text to be kept verbatim. `id` is the caller's own: sent again, it replaces. Facts drawn
-    from it have its `importance` (0 to 1) unless they have their own."""
-
-    text: str
-    id: str | None = None
-    title: str | None = None
-    address: str | None = None
-    media: MediaName = "text"
-    said_at: str | None = None
-    tags: tuple[str, ...] = ()
-    metadata: dict[str, Any] = {}
-    importance: float | None = None
-
-
-class NewMessage(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
-):
-    """One message. `time` is when it was said; `name` the speaker's. Facts drawn from it have its
-    `importance` (0 to 1) unless they have their own."""
-
-    content: str
-    role: RoleName = "user"
-    id: str | None = None
-    name: str | None = None
-    time: str | None = None
-    tags: tuple[str, ...] = ()
-    metadata: dict[str, Any] = {}
-    importance: float | None = None
 
 
 class Remember(Write, frozen=True, kw_only=True, tag=True):
@@ -284,7 +229,9 @@ class Explain(Read, frozen=True, kw_only=True, tag=True):
 
 
 class Context(Read, frozen=True, kw_only=True, tag=True):
-    """`budget` in tokens; the other fields are as in a search."""
+    """`budget` in tokens; the other fields are as in a search. With a `conversation` (its name or
+    id) its recent part comes too, within half of the budget, and what stands there is not told
+    again; `recent_chars` bounds it further."""
 
     query: str
     budget: int = 1200
@@ -295,6 +242,22 @@ class Context(Read, frozen=True, kw_only=True, tag=True):
     rerank: bool | None = None
     rewrite: bool | None = None
     decompose: bool | None = None
+    conversation: str | None = None
+    recent_chars: int | None = None
+
+
+OLDER_CHARS = 4_000
+
+
+class Recent(Read, frozen=True, kw_only=True, tag=True):
+    """The short-term view of a conversation, by its name or id: the last messages as they are, as
+    far as their texts fit into `recent_chars` (left out: as the setting of this name says), and
+    what is older as summaries. Where no summary tells of older messages, the facts drawn from them
+    stand in its place, of at most `older_chars` characters."""
+
+    conversation: str
+    recent_chars: int | None = None
+    older_chars: int = OLDER_CHARS
 
 
 ANSWER_TIMEOUT_S_MAX = 600
@@ -571,6 +534,7 @@ Question = (
     | Explain
     | Context
     | Inquire
+    | Recent
     | Profile
     | List
     | Get

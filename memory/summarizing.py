@@ -23,7 +23,7 @@ from rewound.llm.summarizing import NotSummarised, Summarizer
 from rewound.memory.conversations_due import ConversationsDue, Talk
 from rewound.memory.deciding import Record
 from rewound.memory.under_way import UnderWay
-from rewound.memory.unsummarised import Unsummarised, look
+from rewound.memory.unsummarised import Unsummarised, is_as_read, look
 
 if TYPE_CHECKING:
     from rewound.memory.engine import Engine
@@ -156,7 +156,7 @@ class Summarizing:
                 return self._drafts(summarizer, due)
 
         chars = sum(len(each.text) for each in due.said)
-        self._under_way.begin((talk.container, _ref(talk)), _Begun(talk, due), chars, work)
+        self._under_way.begin([(talk.container, _ref(talk))], _Begun(talk, due), chars, work)
 
     def _ready(self) -> Summarizer:
         if self._summarizer is None:
@@ -168,15 +168,9 @@ class Summarizing:
         for a model is shown to none."""
         try:
             with self._engine.reading() as views:
-                found = look(views.container(due.container), due.conversation, self._recent_chars)
+                return is_as_read(views.container(due.container), due)
         except RewoundError:
             return False  # it cannot be known: the store closes, or its views are far behind
-        count = len(due.messages)
-        return any(
-            (now.after, now.before, now.messages[:count], now.said[:count])
-            == (due.after, due.before, due.messages, due.said)
-            for now in found.due
-        )
 
     def _drafts(self, summarizer: Summarizer, due: Unsummarised) -> list[Draft] | None:
         """The events that tell what came of it; None when it was given up, or nobody was asked,

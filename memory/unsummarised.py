@@ -25,9 +25,17 @@ from rewound.eventlog.ids import (
     Ref,
 )
 from rewound.eventlog.log import Draft
-from rewound.llm.summarizing import NotSummarised, Sentence, Summed, Uttered, sentences_of, written
+from rewound.llm.summarizing import Gist, NotSummarised, Summed, Uttered, gists_of, written
 from rewound.memory.sources import zone_where_said
-from rewound.projections.holding import Holding, Scopes, masks_of, standing, summary_of
+from rewound.projections.holding import (
+    Holding,
+    Overlay,
+    Scopes,
+    forgotten_in,
+    masks_of,
+    standing,
+    summary_of,
+)
 from rewound.projections.jobs import JobState
 
 if TYPE_CHECKING:
@@ -57,7 +65,7 @@ class Unsummarised:
     masks: tuple[tuple[e.Span, ...], ...]
     causes: tuple[EventId, ...]
     after: EventId | None
-    before: tuple[Sentence, ...]
+    before: tuple[Gist, ...]
     cites: tuple[MessageId, ...]
     attempts: int
     retry_at: int | None
@@ -165,14 +173,15 @@ def _unsummarised(
         if left < 0:
             break
         taken.append(row)
-    before: tuple[Sentence, ...] = ()
+    before: tuple[Gist, ...] = ()
     cites: tuple[MessageId, ...] = ()
     if after is not None:
         recorded = summary_of(view, after)
         assert recorded is not None and isinstance(recorded.event, e.SummaryWritten)
         text = view.text(recorded.event.text.seen_from(recorded.position)) or ""
-        before, cites = tuple(sentences_of(text)), recorded.event.cites
+        before, cites = tuple(gists_of(text)), recorded.event.cites
     tried = view.unsummarised(taken[0].id)
+    overlay = Overlay(view)
     effectivity = view.effectivity()
     refs = [Ref(Kind.MESSAGE, row.id) for row in taken]
     causes = (
@@ -189,7 +198,7 @@ def _unsummarised(
         scope=scope,
         messages=tuple(MessageId(row.id) for row in taken),
         said=tuple(_uttered(view, row) for row in taken),
-        masks=tuple(masks_of(view, [row]) for row in taken),
+        masks=tuple(tuple(overlay.masks(row.id)) for row in taken),
         causes=tuple(causes),
         after=after,
         before=before,
@@ -211,7 +220,26 @@ def _uttered(view: ContainerView, row: Row[MessageRow]) -> Uttered:
     )
 
 
-# --- whether it is still so when it is to be recorded
+# --- whether it is still so when it is to be asked, or recorded
+
+
+def is_as_read(view: ContainerView, due: Unsummarised) -> bool:
+    """Whether nothing of what is to be shown to a model was forgotten or taken back."""
+    rows = [view.message(raw) for raw in due.messages]
+    overlay = Overlay(view)
+    if any(row is None or row.id in overlay.hidden for row in rows):
+        return False
+    if any(
+        tuple(overlay.masks(raw)) != then for raw, then in zip(due.messages, due.masks, strict=True)
+    ):
+        return False
+    if due.after is None:
+        return True
+    before = summary_of(view, due.after)
+    if before is None or not view.effectivity().holds(before):
+        return False
+    assert isinstance(before.event, e.SummaryWritten)
+    return forgotten_in(view, before.event) is None
 
 
 def check_summed(view: ContainerView, event: e.SummaryWritten | e.SummaryFailed) -> None:
@@ -220,7 +248,7 @@ def check_summed(view: ContainerView, event: e.SummaryWritten | e.SummaryFailed)
     rows = [row for raw in event.messages if (row := view.message(raw)) is not None]
     if not event.messages or len(rows) < len(event.messages):
         raise NotFound("there are not all the messages that were summed up: nothing was recorded")
-    if masks_of(view, rows) != event.masks:
+    if masks_of(Overlay(view), event.messages) != event.masks:
         raise Conflict("a part of a message was forgotten meanwhile: nothing was recorded")
     if event.after is not None:
         before = summary_of(view, event.after)

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rewound.eventlog import events as e
-from rewound.eventlog.bodies import Place
 from rewound.eventlog.ids import EventId, Kind, Ref
 from rewound.eventlog.log import Recorded
+from rewound.projections.hidden import place_of
 from rewound.projections.messages import MessageRow
 from rewound.projections.rows import Row
 from rewound.projections.summaries import SummaryEntry
@@ -34,17 +34,34 @@ class Held(NamedTuple):
     text: str
 
 
+class Overlay:
+    """What of messages is hidden or black today: read once, since little is, of many messages."""
+
+    def __init__(self, view: ContainerView) -> None:
+        self.hidden = {ref.id: row for ref, row in view.hidden_items() if ref.kind is Kind.MESSAGE}
+        self._masks: dict[bytes, list[e.Span]] = {}
+        for key, row in view.masked():
+            if key[0] == Kind.MESSAGE:
+                ref, place = Ref(Kind.MESSAGE, key[1:17]), place_of(key)
+                spans = (e.Span(ref, place, start, end) for start, end in row.spans)
+                self._masks.setdefault(ref.id, []).extend(spans)
+
+    def masks(self, message: bytes) -> list[e.Span]:
+        """The blacked-out parts of a message."""
+        return self._masks.get(message, [])
+
+
 def standing(
     view: ContainerView, conversation: bytes, at: int | None = None, *, forgotten: bool = False
 ) -> list[Row[MessageRow]]:
     """A conversation's messages that may be shown, in order; with `forgotten` hidden ones too."""
+    hidden = Overlay(view).hidden
     rows = view.messages_of(conversation, at)
-    return [row for row in rows if _is_shown(view, row, forgotten)]
-
-
-def _is_shown(view: ContainerView, row: Row[MessageRow], forgotten: bool) -> bool:
-    hidden = view.hidden(Ref(Kind.MESSAGE, row.id))
-    return hidden is None or (forgotten and not hidden.erased)
+    return [
+        row
+        for row in rows
+        if (found := hidden.get(row.id)) is None or (forgotten and not found.erased)
+    ]
 
 
 class Scopes:
@@ -90,10 +107,9 @@ class Holding:
         unmasked: bool = False,
     ) -> None:
         self._view = view
-        self._rows = rows
         self._ids = [row.id for row in rows]
         self._at = at
-        self._unmasked = unmasked
+        self._overlay = None if unmasked else Overlay(view)
         self._known: dict[tuple[int, int], bool] = {}
         """By an event's position and how many messages it would have to tell of."""
 
@@ -146,17 +162,14 @@ class Holding:
         """Whether it adds just these messages, as they read now."""
         if self._ids[start:end] != list(event.messages):
             return False
-        now = () if self._unmasked else masks_of(self._view, self._rows[start:end])
-        return now == event.masks
+        if self._overlay is None:
+            return not event.masks
+        return masks_of(self._overlay, self._ids[start:end]) == event.masks
 
 
-def masks_of(view: ContainerView, rows: Sequence[Row[MessageRow]]) -> tuple[e.Span, ...]:
-    """The blacked-out parts of messages."""
-    found: list[e.Span] = []
-    for row in rows:
-        ref, place = Ref(Kind.MESSAGE, row.id), row.state.text.place(0)
-        found += (e.Span(ref, place, start, end) for start, end in view.mask(ref, place))
-    return tuple(found)
+def masks_of(overlay: Overlay, messages: Sequence[bytes]) -> tuple[e.Span, ...]:
+    """The blacked-out parts of messages, in their order."""
+    return tuple(span for message in messages for span in overlay.masks(message))
 
 
 # --- what has gone into one
@@ -199,24 +212,25 @@ def followers(view: ContainerView, event_id: EventId) -> list[Recorded]:
 
 def forgotten_in(view: ContainerView, event: Told) -> str | None:
     """Why what was made of messages is not told: some of them is `forgotten`, or `erased`."""
+    overlay = Overlay(view)
     forgotten = False
     for link in links(view, event):
-        masks = {(span.source, span.place, span.start, span.end) for span in link.masks}
         for raw in link.messages:
-            ref = Ref(Kind.MESSAGE, raw)
-            hidden = view.hidden(ref)
+            hidden = overlay.hidden.get(raw)
             if hidden is not None and hidden.erased:
                 return "erased"
-            forgotten = forgotten or hidden is not None or _is_blacker(view, ref, masks)
+            forgotten = forgotten or hidden is not None or _is_blacker(overlay, raw, link.masks)
     return "forgotten" if forgotten else None
 
 
-def _is_blacker(view: ContainerView, ref: Ref, masks: set[tuple[Ref, Place, int, int]]) -> bool:
+def _is_blacker(overlay: Overlay, message: bytes, then: Sequence[e.Span]) -> bool:
     """Whether more of a message is black than was when it was read."""
-    versions = view.versions(ref)
-    if not versions:
-        return False
-    place = versions[-1].state.text.place(0)
-    now = view.mask(ref, place)
-    then = [(start, end) for source, at, start, end in masks if (source, at) == (ref, place)]
-    return any(not any(a <= start and end <= b for a, b in then) for start, end in now)
+    return any(
+        not any(
+            (was.source, was.place) == (now.source, now.place)
+            and was.start <= now.start
+            and now.end <= was.end
+            for was in then
+        )
+        for now in overlay.masks(message)
+    )

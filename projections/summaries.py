@@ -56,7 +56,7 @@ def fold_summaries(
 
 
 def fold_try(key: bytes, contributors: Sequence[Recorded], resolve: v.Resolve) -> SummaryTry | None:
-    """None once a summary begins with the message, or it was sent or asked for again."""
+    """None once a summary tells of the message, or it was sent or asked for again."""
     last = contributors[-1]
     failed = last.event
     if not isinstance(failed, e.SummaryFailed):
@@ -69,7 +69,11 @@ def _last(event: e.SummaryWritten) -> list[bytes]:
     return [Ref(Kind.MESSAGE, raw).key() for raw in event.messages[-1:]]
 
 
-def _first(event: e.SummaryWritten | e.SummaryFailed) -> list[bytes]:
+def _all(event: e.SummaryWritten) -> list[bytes]:
+    return [Ref(Kind.MESSAGE, raw).key() for raw in event.messages]
+
+
+def _first(event: e.SummaryFailed) -> list[bytes]:
     return [Ref(Kind.MESSAGE, raw).key() for raw in event.messages[:1]]
 
 
@@ -93,7 +97,7 @@ UNSUMMARISED = v.View(
     version=1,
     state=SummaryTry,
     handles={
-        e.SummaryWritten: _first,
+        e.SummaryWritten: _all,
         e.SummaryFailed: _first,
         e.SeenAgain: v.item_of(Kind.MESSAGE),
     },

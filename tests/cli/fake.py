@@ -274,6 +274,52 @@ SAMPLES: dict[str, r.Reply] = {
         moment=NOW,
         withheld=(r.WithheldSentence(reason="it cites nothing"),),
         answering=r.Answering(answerer="model/1 toy", calls=1, tokens=300, ms=12.5),
+    ),
+    "Recounted": r.Recounted(
+        container="default",
+        recent=r.ShortTerm(
+            conversation="planning",
+            conversations=("conv_01jzzzzzzzzzzzzzzzzzzzzzzz",),
+            messages=(
+                r.Turn(
+                    id="msg_3",
+                    role="user",
+                    text="Is it May?\nYes.",
+                    time="2026-03-02T10:00:00Z",
+                    speaker="Nina",
+                    scope={"user": "nina"},
+                ),
+            ),
+            summaries=(
+                r.Summary(
+                    id="ev_9",
+                    text="The launch moved to May. [1]",
+                    cites=("msg_1",),
+                    first="msg_1",
+                    last="msg_2",
+                    count=2,
+                    since="2026-03-02",
+                    until="2026-03-02",
+                    scope={"user": "nina"},
+                    summarizer="model/1",
+                    cut=True,
+                ),
+            ),
+            facts=(
+                r.OlderFact(
+                    id=FACT, text="Nina likes tea", messages=("msg_2",), since="2026-03-02"
+                ),
+            ),
+            told_by="both",
+            older=3,
+            summed=2,
+            left_out=1,
+            chars=15,
+            tokens=80,
+            counter="estimate",
+            text="The last messages:",
+        ),
+        moment=NOW,
         notes=("one note",),
     ),
     "Page": r.Page(
@@ -523,6 +569,7 @@ ANSWERED_WITH = {
     "Explain": "Traced",
     "Context": "Packed",
     "Inquire": "Responded",
+    "Recent": "Recounted",
     "Profile": "Portrait",
     "List": "Page",
     "Get": "Shown",

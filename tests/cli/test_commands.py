@@ -83,6 +83,25 @@ def putting_in() -> list[Case]:
     ]
 
 
+def recent() -> list[Case]:
+    return [
+        (
+            ("context", "x", "--conversation", "planning", "--recent-chars", "90"),
+            q.Context(query="x", conversation="planning", recent_chars=90),
+        ),
+        (("recent", "planning"), q.Recent(conversation="planning")),
+        (
+            ("recent", "planning", "--recent-chars", "90", "--older-chars", "0", "--user", "ann"),
+            q.Recent(
+                conversation="planning",
+                recent_chars=90,
+                older_chars=0,
+                scope=q.Scope(user="ann"),
+            ),
+        ),
+    ]
+
+
 def answering() -> list[Case]:
     return [
         (("ask", "x"), q.Inquire(query="x")),
@@ -346,15 +365,8 @@ def the_rest() -> list[Case]:
 
 
 def cases() -> list[Case]:
-    return [
-        *putting_in(),
-        *asking(),
-        *answering(),
-        *explaining(),
-        *correcting(),
-        *judging(),
-        *the_rest(),
-    ]
+    asked = [*asking(), *answering(), *recent(), *explaining()]
+    return [*putting_in(), *asked, *correcting(), *judging(), *the_rest()]
 
 
 @pytest.mark.parametrize(("args", "request_"), cases(), ids=named)

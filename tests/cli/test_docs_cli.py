@@ -42,7 +42,7 @@ SILENT = {"serve", "mcp"}
 """They answer others."""
 ASKS = {
     "remember": "Remember", "update": "Update", "search": "Search", "context": "Context",
-    "ask": "Inquire",
+    "ask": "Inquire", "recent": "Recent",
     "list": "List", "show": "Get", "why": "Why", "history": "History", "timeline": "Timeline",
     "profile": "Profile", "graph": "Graph", "containers": "Containers", "review": "Reviews",
     "label": "Label", "explain": "Explain",

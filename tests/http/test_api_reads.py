@@ -451,6 +451,33 @@ def test_a_scope_narrows_every_read(api: Api) -> None:
         api.refused(404, "not_found", "GET", path, params=params)
 
 
+def test_a_conversation_is_shown_by_its_name_and_id(filled: Api) -> None:
+    path = "/v1/conversations/{}/recent"
+    reply = filled.read(path.format("planning"), r.Recounted)
+    recent = reply.recent
+    assert [turn.text for turn in recent.messages] == [said["content"] for said in CHAT]
+    assert (recent.older, recent.told_by) == (0, "nothing")
+    (talk,) = recent.conversations
+    assert filled.read(path.format(talk), r.Recounted).recent.messages == recent.messages
+    last = filled.read(path.format("planning"), r.Recounted, recent_chars=5, older_chars=0).recent
+    assert [turn.text for turn in last.messages] == [CHAT[1]["content"]] and last.older == 1
+    where = {"container": filled.container}
+    filled.refused(404, "not_found", "GET", path.format("walking"), params=where)
+    filled.refused(404, "not_found", "GET", path.format("planning"), params={**where, "user": "x"})
+    filled.refused(
+        400, "invalid_input", "GET", path.format("planning"), params={**where, "recent_chars": "0"},
+        field="recent_chars",
+    )  # fmt: skip
+
+
+def test_a_context_holds_the_recent_part_of_a_conversation(filled: Api) -> None:
+    packed = filled.ask("/v1/context", r.Packed, query="the launch", conversation="planning")
+    assert packed.recent is not None
+    shown = [turn.id for turn in packed.recent.messages]
+    assert len(shown) == 2 and not {line.id for line in packed.lines} & {*shown}
+    assert packed.text.endswith(packed.recent.text) and packed.tokens >= packed.recent.tokens
+
+
 def test_context_keeps_to_its_budget(api: Api) -> None:
     api.write(
         "POST",

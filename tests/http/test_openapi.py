@@ -181,6 +181,7 @@ class Story:
             ("PATCH", "/v1/messages/{id}"): (message, {"importance": 0.5}),
             ("DELETE", "/v1/messages/{id}"): (message, {}),
             ("GET", "/v1/passages"): ("", {}),
+            ("GET", "/v1/conversations/{id}/recent"): ("default", {"recent_chars": "3"}),
             ("POST", "/v1/search"): ("", query),
             ("GET", "/v1/search"): ("", query),
             ("POST", "/v1/explain"): ("", {**query, "id": fact}),

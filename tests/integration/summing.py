@@ -35,7 +35,7 @@ def word_for_word(told: str) -> Any:
 def summing_server() -> Iterator[ChatServer]:
     with chatting() as chat:
         chat.good = word_for_word
-        chat.props = {"default_generation_settings": {"n_ctx": 8192}}
+        chat.props = {"default_generation_settings": {"n_ctx": 8192}, "total_slots": 4}
         yield chat
 
 

@@ -172,3 +172,28 @@ def test_models_are_compared(
     assert done.exit_code == 0, done.output
     told = re.findall(r"^\| tokens read / written \| 0 / 0 \| (\d+) / (\d+) \|$", done.output, re.M)
     assert len(told) == 2 and all(int(read) > 100 and int(wrote) > 5 for read, wrote in told)
+
+
+def test_a_conversation_is_summed_up(chat_server: LlamaServer, tmp_path: Path) -> None:
+    """The model is too small to do it well: what counts is that every call fits its context, and
+    that each attempt ends as a summary or as a failure that is seen."""
+    models = Models(
+        embedder="none", extractor="none", judge="none", summarizer="model", recent_chars=200,
+        chat_url=chat_server.url,
+    )  # fmt: skip
+    said = [f"Day {day}: we painted wall {day} of the house orange." for day in range(12)]
+    with Memory(tmp_path, models=models) as memory:
+        memory.own()
+        memory.add_messages([{"content": text} for text in said], conversation="house")
+        memory.workers("wait", timeout_s=300)
+        told = memory.events(types=["summary written", "summary failed"]).events
+        assert told
+        for event in told:
+            if event.type == "summary failed":
+                assert event.data["why"] in ("cut off", "malformed", "empty reply")
+                assert [job.kind for job in memory.jobs().jobs if job.kind == "summary"]
+            else:
+                assert event.texts["text"]
+                assert {*event.data["cites"]} <= {*event.data["messages"]}
+        recent = memory.recent("house").recent
+        assert recent.older and recent.told_by in ("summary", "nothing")

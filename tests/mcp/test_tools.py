@@ -363,6 +363,9 @@ def test_every_tool_answers_with_the_reply_of_the_store(link: Link) -> None:
     assert all(part in found["told"] for part in (fact, newer, "2026-03-01", "superseded"))
     packed = ask("context", query="Ann")
     assert packed["told"].startswith(packed["text"])
+    talk = ask("context", query="Ann", conversation="default")
+    assert [turn["text"] for turn in talk["recent"]["messages"]] == ["I moved."]
+    assert "Bob: I moved." in talk["told"]
     page = ask("list", what="fact", limit=1, include_superseded=True)
     assert page["cursor"] in page["told"]
     life = ask("history", id=fact)

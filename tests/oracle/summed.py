@@ -48,8 +48,9 @@ def unsummarised(ledger: Ledger) -> dict[str, Row]:
                     "retry_at": event.retry_at,
                     "why": event.why.name.lower(),
                 }
-            case e.SummaryWritten(messages=(first, *_)):
-                found.pop(message(first), None)
+            case e.SummaryWritten():
+                for raw in r.event.messages:
+                    found.pop(message(raw), None)
             case e.SeenAgain(item=item):
                 found.pop(str(item), None)
     return found

@@ -24,6 +24,7 @@ from tests.property.chains import connected
 from tests.property.copying import copy_until
 from tests.property.driver import Driver
 from tests.property.meanings import NO_WORDS, ranked
+from tests.property.recents import recents
 from tests.property.ruled import OVERLAY
 from tests.property.words import NAMES, SUMMED, canaries, own_bodies, owners, withheld
 
@@ -88,6 +89,7 @@ def battery(name: str, dump: Dump, as_of: str | None = None) -> list[requests.Re
     items = [item for table in ("facts", "documents", "messages") for item in dump[table]]
     asked += [requests.Get(container=name, id=item, as_of=as_of) for item in items[:SOME]]
     asked += explanations(name, dump, as_of)
+    asked += recents(name, dump, as_of)
     asked.append(requests.Search(container=name, query=first, as_of=as_of, explain=True))
     asked += [
         requests.Explain(container=name, query=first, id=item, as_of=as_of) for item in items[:SOME]
@@ -386,10 +388,13 @@ def jobs_law(driver: Driver, name: str) -> None:
     """Every source with facts still to come stands in the jobs, unless it is hidden."""
     dump = driver.oracle(name)
     reply = driver.call(requests.Jobs(container=name, limit=1000))
-    found = {job.source: (job.state, job.attempts) for job in reply.jobs}
+    found = {
+        f"{job.kind == 'summary'} {job.source}": (job.state, job.attempts) for job in reply.jobs
+    }
     wanted = {
-        source: (job["state"], job["attempts"])
-        for source, job in dump["jobs"].items()
+        f"{table == 'unsummarised'} {source}": (job["state"], job["attempts"])
+        for table in ("jobs", "unsummarised")
+        for source, job in dump[table].items()
         if source not in dump["hidden"]
     }
     same(found, wanted, "honesty: jobs")

@@ -18,7 +18,7 @@ from rewound.eventlog.envelope import PERSON
 from rewound.eventlog.errors import Conflict, InvalidInput, NotFound, RewoundError
 from rewound.eventlog.log import Recorded
 from rewound.memory import replies, requests
-from tests.property import chains, checks, judging, meanings, ruling, working, world
+from tests.property import chains, checks, judging, meanings, recents, ruling, working, world
 from tests.property.choices import Choices, Drawn, Seeded, one
 from tests.property.desk import Desk
 from tests.property.driver import DIMENSIONS, MINUTE_US, NAMES, Driver
@@ -212,11 +212,13 @@ class Laws(RuleBasedStateMachine):
             checks.jobs_law(driver, name)
             checks.reads_law(driver, name)
             checks.counts_law(driver, name)
+            recents.recent_law(driver, name)
             chains.chain_law(driver, name)
             chains.standing_law(driver, name)
             chains.reviews_law(driver, name)
             position = 1 + self.steps * 7 % driver.head(name).position
             checks.reads_law(driver, name, position=position)
+            recents.recent_law(driver, name, position)
             chains.chain_law(driver, name, position)
             chains.reviews_law(driver, name, position)
             checks.forget_law(driver, name, [position])

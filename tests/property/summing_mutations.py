@@ -8,7 +8,8 @@ from rewound.eventlog.ids import ConversationId, EventId, MessageId
 from rewound.eventlog.log import Draft, Recorded
 from rewound.memory import erasing, requests
 from rewound.projections import holding
-from tests.property import checks
+from rewound.projections.reader import ContainerView
+from tests.property import checks, recents
 from tests.property.driver import Driver
 from tests.property.judging_mutations import seeing, with_fold
 from tests.property.mutating import NAME, Case, Patch, opened
@@ -85,6 +86,14 @@ def erase(folder: Path) -> None:
         checks.erase_law(driver, NAME, kept)
 
 
+def recent(folder: Path) -> None:
+    """As it was before the summaries, and as it is now."""
+    with opened(folder) as driver:
+        told = twice(driver)
+        recents.recent_law(driver, NAME)
+        recents.recent_law(driver, NAME, told[-1].position)
+
+
 # --- how the product is changed
 
 
@@ -112,9 +121,20 @@ def spares_what_follows(patch: Patch) -> None:
     patch.setattr(erasing, "followers", lambda *_: [])
 
 
+def any_summary_holds(patch: Patch) -> None:
+    patch.setattr(holding.Holding, "_is_exact", lambda *_: True)
+
+
+def holds_as_of_now(patch: Patch) -> None:
+    whole = ContainerView.summaries
+    patch.setattr(ContainerView, "summaries", lambda self, raw, at=None: whole(self, raw))
+
+
 CASES: dict[str, Any] = {
     "1 summaries": Case(newest_only, replay, "replay: "),
     "3 summaries": Case(undone_ones_are_kept, undo, "undo: "),
+    "2 recent": Case(holds_as_of_now, recent, "recent: "),
+    "4 recent": Case(any_summary_holds, forget, "forget: "),
     "4 summaries": Case(looks_at_its_own_messages, forget, "forget: "),
     "5 summaries": Case(spares_what_follows, erase, "erase: "),
 }

@@ -10,6 +10,7 @@
     2 time       `@position` reads the present                          time_law
     2 time       an answer is drawn from what is known today            time_law
     2 time       BM25 counts entries that were not there yet            time_law
+    2 recent     summaries are those of today at every moment           recent_law
     3 undo       an undo re-folds nothing                               BeforeUndo
     3 judging    a fit that was undone is still in force                BeforeUndo
     3 judging    a fact whose judging was undone is not judged again    BeforeUndo
@@ -17,6 +18,7 @@
     4 forget     a forgotten item is shown by its id                    forget_law
     4 forget     an answer is drawn from what was forgotten             forget_law
     4 forget     nothing is blacked out in what a fact came from        forgetting_law
+    4 recent     a summary is shown whatever it tells of                forget_law
     4 summaries  what a summary goes on from is not looked at           forget_law
     5 erase      only the first body of each event is destroyed         erase_law
     5 summaries  a summary that goes on from an erased one is kept      erase_law
