@@ -217,8 +217,8 @@ def picked(question: q.Context | q.Inquire, asking: Asking) -> Picked:
     # What the recent part shows fits, too, though it is not repeated.
     nothing = not gathering.hits.matches or gathering.hits.nothing_fits
     nearest = isinstance(question, q.Context) and question.nearest
-    hits, left_out = _fitting(recent.without(gathering.hits), question.threshold, nearest=nearest)
-    hits = reordered(hits, asking.scores)
+    fitting, left_out = _fitting(gathering.hits, question.threshold, nearest=nearest)
+    hits = reordered(recent.without(fitting), asking.scores)
     words = asked(question.query)
     found = _relevant(hits.matches, _LIKELY_OF_SEVERAL if words.several else _LIKELY_SHARE)
     sizes = _OF_SEVERAL if words.several else _LINE_BYTES
@@ -234,7 +234,7 @@ def picked(question: q.Context | q.Inquire, asking: Asking) -> Picked:
             left -= fitted.line.tokens
     notes = (
         *recent.notes,
-        *_notes(question.query, hits, left_out, asking, when, nearest=nearest),
+        *_notes(question.query, fitting, left_out, asking, when, nearest=nearest),
     )
     return Picked(
         tuple(chosen), words, when.zone.name, when.told(zoned=narrow.zoned), hits.fits,

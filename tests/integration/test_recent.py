@@ -235,6 +235,15 @@ def test_the_budget_of_a_context_counts_both(
             assert packed.recent.messages[-1].text[:5] == TALK[-1][:5]
 
 
+def test_a_context_whose_hits_are_all_recent_does_not_say_that_nothing_was_found(
+    tmp_path: Path,
+) -> None:
+    with summing(tmp_path, None, recent_chars=1_000) as memory:
+        talk(memory, "My bike is orange.", "Where is the bike?")
+        packed = memory.context("the bike", budget=600, conversation="talk")
+        assert not packed.lines and not packed.nothing_relevant and packed.notes == ()
+
+
 def test_a_long_last_message_is_cut_in_a_context_only(tmp_path: Path) -> None:
     with summing(tmp_path, None) as memory:
         talk(memory, "So it goes. " * 400)
