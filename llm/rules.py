@@ -43,7 +43,7 @@ class RulesExtractor:
 
     def __init__(self, own: Sequence[Row] = ()) -> None:
         self._own = Table(own)
-        self._name = f"rules/2+{digest(self._own)}" if self._own else "rules/2"
+        self._name = f"rules/3+{digest(self._own)}" if self._own else "rules/3"
 
     @property
     def name(self) -> str:

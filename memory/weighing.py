@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rewound.projections.rows import Row
     from rewound.projections.vectors import Query
 
-NAME = "rules/2"
+NAME = "rules/3"
 """What compares facts without a model; a new number when the evidence is worked out otherwise."""
 
 OPINION = "opinion "

@@ -32,7 +32,7 @@ def texts(text: str, speaker: str | None = "Nina", role: Role = "user") -> list[
 
 
 def test_it_has_a_name_of_its_own() -> None:
-    assert RULES.name == "rules/2"
+    assert RULES.name == "rules/3"
 
 
 @pytest.mark.parametrize(
