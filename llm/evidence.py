@@ -17,7 +17,18 @@ from rewound.llm.claim_words import Token, tokens_of
 from rewound.llm.cues import about, cues_of
 from rewound.llm.denying import denials
 from rewound.llm.english import is_past
-from rewound.llm.grounds import MAY_REVIEW, RENAMED, THINGS_APART, TURNED, VALUES_GIVEN, YES, settle
+from rewound.llm.grounds import (
+    COMPARABLE,
+    MAY_REVIEW,
+    RENAMED,
+    RESTATED,
+    SAID_AGAIN,
+    THINGS_APART,
+    TURNED,
+    VALUES_GIVEN,
+    YES,
+    settle,
+)
 from rewound.llm.judging import Claim, Evidence, Pair
 from rewound.llm.limits import differ, limits_of
 from rewound.llm.people import names_people
@@ -26,15 +37,6 @@ from rewound.llm.renaming import renames
 from rewound.llm.vocabulary import are_opposites, classes_of, stem
 
 T = TypeVar("T")
-
-SAID_AGAIN = "said_again"
-"""The same words again: a duplicate, whatever the weights say."""
-
-RESTATED = "restated"
-"""The same value of the same attribute of the same subject, and next to nothing else."""
-
-COMPARABLE = "comparable"
-"""Whether two statements have enough words in common for a doubt to be worth a person's time."""
 
 _MINUTE = 60_000_000
 _DAY = 1440 * _MINUTE

@@ -35,6 +35,16 @@ REPLACED = "replaced"
 that it changed: whatever the words else have in common, the new value takes the old one's place."""
 
 
+SAID_AGAIN = "said_again"
+"""The same words again: a duplicate, whatever the weights say."""
+
+RESTATED = "restated"
+"""The same value of the same attribute of the same subject, and next to nothing else."""
+
+COMPARABLE = "comparable"
+"""Whether two statements have enough words in common for a doubt to be worth a person's time."""
+
+
 def settle(found: Evidence) -> None:
     """Whether one may end the other at all: the same single-valued attribute of the same subject,
     or words that say so of this very matter. What is only likely is for a person to decide."""

@@ -16,9 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from rewound.eventlog.enums import Outcome
-from rewound.llm.evidence import COMPARABLE, RESTATED, SAID_AGAIN
 from rewound.llm.fitting import Floats, fit, losses, probabilities
-from rewound.llm.grounds import ELSEWHERE, MAY_END, MAY_REVIEW, REPLACED
+from rewound.llm.grounds import (
+    COMPARABLE,
+    ELSEWHERE,
+    MAY_END,
+    MAY_REVIEW,
+    REPLACED,
+    RESTATED,
+    SAID_AGAIN,
+)
 from rewound.llm.judging import Evidence, Opinion
 
 OUTCOMES = (

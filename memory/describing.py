@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from rewound.llm.attributes import attributes_of
 from rewound.llm.entities import entities_of
 
 CHARS_MAX = 400
@@ -33,6 +32,8 @@ def described(text: str) -> Description:
     plain = text.strip().rstrip(".!")
     if not plain:
         return Description()
+    from rewound.llm.attributes import attributes_of  # its patterns take a while
+
     subject, attribute, value = attributes_of(plain)
     return Description(
         subject, attribute, value, entities_of(plain, _first_is_name(plain, subject))

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from rewound.eventlog.enums import Outcome
 from rewound.eventlog.ids import FactId
-from rewound.llm.evidence import evidence as evidence_of
 from rewound.llm.judging import Evidence, Judge, Opinion, Pair
 from rewound.llm.probing import told_of
 from rewound.memory.candidates import Candidates, own_vector
@@ -120,6 +119,8 @@ class Scales:
 
     def _evidence(self, pair: Pair) -> Evidence | None:
         """None, and told in the log, for a pair that cannot be compared."""
+        from rewound.llm.evidence import evidence as evidence_of  # its patterns take a while
+
         try:
             return evidence_of(pair, self._extra)
         except Exception as error:

@@ -51,7 +51,9 @@ def test_opening_a_store_loads_no_model(tmp_path: object) -> None:
     code = (
         "import sys; from rewound.memory import Memory; from rewound.memory.models import Models\n"
         "with Memory(sys.argv[1], models=Models()) as memory: memory.own()\n"
-        "loaded = {'onnxruntime', 'tokenizers', 'dateparser', 'httpx', 'mcp'} & set(sys.modules)\n"
+        "heavy = {'onnxruntime', 'tokenizers', 'dateparser', 'httpx', 'mcp', 'rich'}\n"
+        "heavy |= {'rewound.llm.evidence', 'rewound.llm.attributes', 'rewound.llm.rules'}\n"
+        "loaded = heavy & set(sys.modules)\n"
         "assert not loaded, loaded"
     )
     done = subprocess.run(

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rewound.eventlog.enums import Outcome
-from rewound.llm.evidence import SAID_AGAIN, evidence
+from rewound.llm.evidence import evidence
 from rewound.llm.fitting import fit, losses, probabilities
-from rewound.llm.grounds import MAY_END
+from rewound.llm.grounds import MAY_END, SAID_AGAIN
 from rewound.llm.judging import Claim, Evidence, Opinion, Pair
 from rewound.llm.policy import (
     ENDINGS,
