@@ -227,9 +227,17 @@ class Engine:
     def submit_record(
         self, record: deciding.Record | deciding.Judge, *, actor: Actor = WORKER
     ) -> Future[Applied]:
-        """The same, to be waited for later: so that several make one group of commits."""
-        self._check_alive()
-        return self._put(Job(record, actor), WAIT_S)
+        """The same, to be waited for later."""
+        return self.submit_records([record], actor=actor)[0]
+
+    def submit_records(
+        self, records: Sequence[deciding.Record | deciding.Judge], *, actor: Actor = WORKER
+    ) -> list[Future[Applied]]:
+        """The same for several, each by itself, which make one group and so one commit."""
+        self._check_writable()
+        jobs = [Job(record, actor) for record in records]
+        self._writer.inbox.put_all(jobs, WAIT_S)
+        return [job.done for job in jobs]
 
     def on_commit(self, listener: Callable[[Sequence[Recorded]], object]) -> None:
         """Tell a listener of all that is recorded from now on, in order.

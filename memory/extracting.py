@@ -275,19 +275,19 @@ class Extracting:
     def _draw(self, read: Sequence[tuple[Entry, Source]]) -> None:
         """Draw from each and record it; raises what keeps the store from recording anything."""
         extractor = self._ready()
-        sent: list[tuple[Entry, Source, Future[Applied]]] = []
+        records: list[Record] = []
         begun = time.monotonic()
-        for entry, source in read:
+        for _, source in read:
             if self._engine.closing:
                 break  # what is left is found pending by the next owner
-            if sent and time.monotonic() - begun > STEP_S:
+            if records and time.monotonic() - begun > STEP_S:
                 break  # what is left stays in the backlog
             drafts = self._drafts(extractor, source)
             if drafts is None:
                 break  # that it was given up is no failure of the source
-            record = Record(source.container, tuple(drafts))
-            sent.append((entry, source, self._engine.submit_record(record)))
-        self._settle(sent)
+            records.append(Record(source.container, tuple(drafts)))
+        sent = self._engine.submit_records(records)
+        self._settle([(*each, done) for each, done in zip(read, sent, strict=False)])
 
     def _settle(self, sent: Sequence[tuple[Entry, Source, Future[Applied]]]) -> None:
         """Wait for the writer; raises what keeps the store from recording anything."""

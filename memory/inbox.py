@@ -3,6 +3,7 @@
 import threading
 import time
 from collections import deque
+from collections.abc import Iterable
 from typing import Generic, TypeVar
 
 from rewound.eventlog.errors import StoreBusy
@@ -25,6 +26,10 @@ class Inbox(Generic[T]):
 
     def put(self, entry: T, timeout_s: float) -> None:
         """Raises Closed, or StoreBusy when there is no room for that long."""
+        self.put_all((entry,), timeout_s)
+
+    def put_all(self, entries: Iterable[T], timeout_s: float) -> None:
+        """The same for several, which are taken together: all of them, once there is any room."""
         until = time.monotonic() + timeout_s
         with self._state:
             while len(self._entries) >= self._size_max and not self._closed:
@@ -34,7 +39,7 @@ class Inbox(Generic[T]):
                     )
             if self._closed:
                 raise Closed("the store is closed")
-            self._entries.append(entry)
+            self._entries.extend(entries)
             self._state.notify_all()
 
     def take(self, count_max: int, timeout_s: float | None) -> list[T] | None:
