@@ -7,8 +7,8 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.conftest import SOAK
 from tests.property.machine import DurableLaws, DurableMeaningLaws, Laws, MeaningLaws
 
-QUICK = (20, 6, 4, 2)
-SOAKED = (2500, 500, 1000, 200) if SOAK == "long" else (8, 3, 5, 2)
+QUICK = (12, 4, 3, 2)
+SOAKED = (2500, 500, 1000, 200) if SOAK == "long" else (16, 5, 6, 2)
 """Runs of 25 steps: with the log in memory, and in LMDB; the same again with vectors."""
 
 
@@ -16,10 +16,12 @@ def judge(machine: type[Laws], runs: int) -> None:
     run_state_machine_as_test(machine, settings=settings(max_examples=runs, stateful_step_count=25))
 
 
+@pytest.mark.timeout(400)
 def test_laws() -> None:
     judge(Laws, QUICK[0])
 
 
+@pytest.mark.timeout(400)
 def test_durable_laws() -> None:
     judge(DurableLaws, QUICK[1])
 
