@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 
 from rewound.http import supermemory_v4
-from rewound.http.openapi import AROUND, description, package_version
+from rewound.http.openapi import AROUND, description
 from rewound.http.problems import STATUS
 from rewound.http.routing import ROUTES
+from rewound.memory.release import VERSION
 
 CONTENT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
@@ -69,7 +70,7 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
 def home() -> Home:
     return Home(
         name="rewound",
-        version=package_version(),
+        version=VERSION,
         docs="/docs",
         openapi="/openapi.json",
         health="/health",
@@ -117,7 +118,7 @@ def _intro(titles: list[str]) -> str:
         "curl -s 'localhost:8900/v1/search?query=where+does+Nina+work'"
     )
     return (
-        f'<h1>Rewound API</h1><p class="soft">Version {escape(package_version())}. JSON in, JSON '
+        f'<h1>Rewound API</h1><p class="soft">Version {escape(VERSION)}. JSON in, JSON '
         'out. The same as <a href="/openapi.json">OpenAPI 3.1</a> for programs.</p>'
         f"<nav>{links}</nav><pre>{escape(example)}</pre>"
         "<p>Where a key is set, send <code>Authorization: Bearer KEY</code>. Every write takes an "

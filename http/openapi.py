@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import msgspec
@@ -12,6 +11,7 @@ from rewound.http import supermemory_v4
 from rewound.http.health import Health
 from rewound.http.problems import STATUS, Error
 from rewound.http.routing import ROUTES, Route
+from rewound.memory.release import VERSION
 
 REF = "#/components/schemas/{name}"
 SECURITY: list[dict[str, list[str]]] = [{"bearer": []}, {"header": []}]
@@ -27,13 +27,6 @@ AROUND: tuple[tuple[str, str, str], ...] = (
 
 _JSON = "application/json"
 _COMMON_ERRORS = (400, 401, 403, 404, 409, 413, 500, 503, 507)
-
-
-def package_version() -> str:
-    try:
-        return version("rewound")
-    except PackageNotFoundError:  # run from a source tree that was never installed
-        return "0"
 
 
 def description() -> dict[str, Any]:
@@ -56,7 +49,7 @@ def description() -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {
             "title": "Rewound",
-            "version": package_version(),
+            "version": VERSION,
             "summary": "A long-term memory for AI agents over one append-only event log.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },

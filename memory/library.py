@@ -13,7 +13,6 @@ which of them that is.
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import os
 from collections.abc import AsyncGenerator, Callable, Coroutine
@@ -48,6 +47,8 @@ def _threaded(
     """
 
     async def awaited(self: AsyncReading[Any], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        import asyncio  # takes a while, and most programs do without
+
         run = functools.partial(method, self._memory, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(self._threads, run)
 
@@ -154,6 +155,8 @@ class AsyncMemory(AsyncReading[Memory]):
     async def close(self) -> None:
         """Finish what is under way and let go of the store."""
         if not self._shared:
+            import asyncio
+
             await asyncio.get_running_loop().run_in_executor(self._threads, self._memory.close)
             self._threads.shutdown(wait=False)
 

@@ -6,7 +6,6 @@ stopped.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterator
 from queue import SimpleQueue
@@ -57,6 +56,8 @@ def parts_of(call: Callable[[], Reply]) -> Iterator[ToldPart]:
 
 async def parts_awaited(call: Callable[[], Reply]) -> AsyncGenerator[ToldPart, None]:
     """The same on an event loop."""
+    import asyncio
+
     loop = asyncio.get_running_loop()
     arrived: asyncio.Queue[_Arrived] = asyncio.Queue()
     asker = Asker()

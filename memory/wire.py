@@ -21,7 +21,6 @@ import os
 import socket
 import struct
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 from typing import cast
 
 import msgspec
@@ -35,6 +34,7 @@ from rewound.eventlog.errors import (
     RewoundError,
 )
 from rewound.llm.nodes import Enlisted
+from rewound.memory.release import VERSION
 from rewound.memory.replies import (
     AnswerPart,
     AnyReply,
@@ -130,10 +130,7 @@ class Refused(Exception):
 
 
 def package_version() -> str:
-    try:
-        return version("rewound")
-    except PackageNotFoundError:  # run from a source tree that was never installed
-        return "0"
+    return VERSION
 
 
 class Connection:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from rewound.memory import release
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -57,6 +59,10 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / folder, copy / folder, ignore=ignore, dirs_exist_ok=True)
     run(sys.executable, "-m", "build", "--no-isolation", cwd=copy)
     return copy / "dist"
+
+
+def test_the_code_knows_its_version() -> None:
+    assert release.VERSION == VERSION
 
 
 def test_the_archives_hold_every_module(dist: Path) -> None:

@@ -18,7 +18,7 @@ from rewound.memory import Memory
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("REWOUND_TEST_DATA", ROOT.parent / "shared" / "data"))
-MOMENTS = 50 if os.environ.get("REWOUND_SOAK") == "long" else 8
+MOMENTS = 50 if os.environ.get("REWOUND_SOAK") == "long" else 5
 _QUESTIONS = 25
 
 pytestmark = pytest.mark.skipif(
