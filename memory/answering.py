@@ -18,9 +18,9 @@ from rewound.eventlog.log import Reader
 from rewound.llm.token_counting import ESTIMATE, TokenCounter
 from rewound.memory import requests as q
 from rewound.memory.deciding import no_container
-from rewound.memory.models import RECENT_CHARS
 from rewound.memory.replies import Reply, VectorSwitch
 from rewound.memory.rhythm import AT_ONCE, Rhythm
+from rewound.memory.setting_values import RECENT_CHARS
 
 if TYPE_CHECKING:
     from rewound.projections.vectors import Query

@@ -10,7 +10,7 @@ from rewound.llm.nodes import NAME_CHARS_MAX, SLOTS_MAX
 from rewound.memory import fields as f
 from rewound.memory import requests as q
 from rewound.memory.condition_checks import check as check_where
-from rewound.memory.models import RECENT_CHARS_MAX
+from rewound.memory.setting_values import RECENT_CHARS_MAX
 
 Checks = Mapping[str, f.Check]
 

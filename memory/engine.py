@@ -33,13 +33,13 @@ from rewound.memory.decomposing import Decomposes
 from rewound.memory.inbox import Closed
 from rewound.memory.inputs import merged, sift
 from rewound.memory.meaning import NOT_ASKED, Meaning
-from rewound.memory.models import RECENT_CHARS
 from rewound.memory.onlookers import Onlookers
 from rewound.memory.replies import Reply
 from rewound.memory.reranking import Reranks
 from rewound.memory.responding import Responds
 from rewound.memory.rewriting import Rewrites
 from rewound.memory.rhythm import AT_ONCE, Rhythm
+from rewound.memory.setting_values import RECENT_CHARS
 from rewound.memory.writer import GroupWriter, Job, Task
 from rewound.projections.catalog import WORDS
 from rewound.projections.tokens import clear_cache

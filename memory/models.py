@@ -19,6 +19,8 @@ from rewound.memory.model_servers import check_named, check_server, key_from
 from rewound.memory.rhythm import AT_ONCE, Rhythm
 from rewound.memory.setting_values import (
     NUMBERS,
+    RECENT_CHARS,
+    RECENT_CHARS_MAX,
     TEXTS,
     check_within,
     content_of,
@@ -64,10 +66,6 @@ RerankScale = Literal["auto", "share", "logit"]
 ChatApi = Literal["openai", "anthropic"]
 COUNTERS = ("estimate", "embedder")
 RERANK_DEPTH_MAX = 100
-RECENT_CHARS = 64_000
-"""Of a conversation's last messages, which are shown as they are."""
-
-RECENT_CHARS_MAX = 10_000_000
 THREADS_MAX = 256
 ANSWER_TIMEOUT_S_MAX = 600
 HEDGE_MS_MAX = 60_000
@@ -329,7 +327,8 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
     def make_token_counter(self) -> TokenCounter:
         """A new one, which loads its tokenizer when it is first wanted. An embedder that has no
         tokenizer here leaves it to the estimate."""
-        from rewound.llm.token_counting import ESTIMATE, TokenizerCounter
+        from rewound.llm.token_counting import ESTIMATE
+        from rewound.llm.tokenizer_counter import TokenizerCounter
 
         if self.token_counter not in COUNTERS:
             content = content_of(self.token_counter, "REWOUND_TOKEN_COUNTER")

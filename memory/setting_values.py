@@ -5,6 +5,11 @@ from pathlib import Path
 from rewound.eventlog.errors import InvalidInput
 from rewound.llm.nodes import brief
 
+RECENT_CHARS = 64_000
+"""Of a conversation's last messages, which are shown as they are."""
+
+RECENT_CHARS_MAX = 10_000_000
+
 NUMBERS: dict[str, type[int] | type[float]] = {
     "rerank_depth": int,
     "rerank_weight": float,

@@ -686,5 +686,16 @@ def test_every_command_was_run_here() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     run = set(re.findall(r'(?:cli\(|told\(cli, |spawn\(data, |\(\()"([a-z-]+)"', text))
     run |= set(re.findall(r'\("([a-z-]+)",\)', text))
-    elsewhere = {"show", "history", "eval", "explain", "profile", "serve", "mcp", "nodes", "health"}
+    elsewhere = {
+        "show",
+        "history",
+        "eval",
+        "explain",
+        "profile",
+        "serve",
+        "mcp",
+        "nodes",
+        "health",
+        "recent",
+    }
     assert set(COMMANDS) - run <= elsewhere, set(COMMANDS) - run

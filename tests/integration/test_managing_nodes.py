@@ -145,7 +145,7 @@ def test_no_key_and_no_word_of_a_memory_is_in_a_log_a_figure_or_an_error(
             Node(name=f"n{each.port}", urls={"chat": each.url}, key=KEY) for each in servers
         )
         given: dict[str, Any] = {"embedder": "none", "extractor": "model", "judge": "none"}
-        models = Models(nodes=made, **given)
+        models = Models(nodes=made, quiet=0, **given)
         servers[0].status = 401
         servers[1].hang()
         with Memory(tmp_path, models=models) as memory:

@@ -15,9 +15,9 @@ from rewound.llm.token_counting import (
     ESTIMATE,
     CountingFailed,
     TokenCounter,
-    TokenizerCounter,
     ready,
 )
+from rewound.llm.tokenizer_counter import TokenizerCounter
 from rewound.memory import Memory
 from rewound.memory.answer_search import _fitted
 from rewound.memory.link import Link
