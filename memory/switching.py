@@ -112,12 +112,16 @@ class SwitchDuty:
         with engine.reading() as views:
             kept = views.index.embeddings.models
             if not kept.leaving and (not kept.coming or kept.coming != engine.meaning.model):
-                self._pass = _Pass("", 0)
+                self._pass, self._dropping = _Pass("", 0), _Pass("", 0)
                 return None
             if not size:
                 return QUIET_S
-            left = self._left_of(views, kept.leaving[0]) if kept.leaving else None
-            lacking = None if kept.leaving else self._gather(views, kept, size)
+            left, lacking = None, None
+            if kept.leaving:
+                left = self._left_of(views, kept.leaving[0])
+            else:
+                self._dropping = _Pass("", 0)  # it may leave again: then all are looked at anew
+                lacking = self._gather(views, kept, size)
         self._patience.served()
         if kept.leaving:
             return self._drop(kept.leaving[0], left)

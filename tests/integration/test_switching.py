@@ -304,6 +304,33 @@ def test_it_is_cancelled(made: Bench, quick: None) -> None:
     assert kept(made).model == NEW and by_meaning(made) == sorted(FACTS)
 
 
+def test_whenever_it_is_cancelled_nothing_is_left_of_it(made: Bench, quick: None) -> None:
+    """Also the second time, by the duty that dropped what was made the first time."""
+    duty = switching.SwitchDuty(made.engine)
+    for _ in range(2):
+        made.ask(q.Reembed())
+        while len(memos(made, NEW)) < 6:
+            assert duty.step() == 0.0
+        made.ask(q.Reembed(action="cancel"))
+        while duty.step() is not None:
+            pass
+        assert memos(made, NEW) == {} and kept(made) == (OLD, OLD.encode(), "", ())
+    # One that is begun again while what was made before is still being dropped.
+    made.ask(q.Reembed())
+    while len(memos(made, NEW)) < 6:
+        assert duty.step() == 0.0
+    made.ask(q.Reembed(action="cancel"))
+    while len(memos(made, NEW)) > 3:
+        assert duty.step() == 0.0
+    made.ask(q.Reembed())
+    while len(memos(made, NEW)) < 6:
+        assert duty.step() == 0.0
+    made.ask(q.Reembed(action="cancel"))
+    while duty.step() is not None:
+        pass
+    assert memos(made, NEW) == {}
+
+
 def test_a_change_that_is_cancelled_at_the_last_moment_swaps_nothing(
     made: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
