@@ -25,7 +25,7 @@ from tests.oracle.compare import canonical
 from tests.oracle.fold import Dump, oracle, oracle_at
 from tests.oracle.story import CountedIds, HandClock
 from tests.property.purity import pure
-from tests.property.ruled import dumped
+from tests.property.ruled import dumped, listed
 
 START_US = 1_750_000_000_000_000
 MINUTE_US = 60_000_000
@@ -239,6 +239,7 @@ class Driver:
         """The rows open now, or at a position, from the live views."""
         container, events, bodies = self.container(name), self.events(name), self.bodies(name)
         with self.engine.reading() as snapshot:
+            listed(snapshot)
             return dumped(snapshot.container(container), events, bodies, at)
 
     def oracle(self, name: str, *, by_tag: bool = False) -> Dump:

@@ -12,7 +12,8 @@ from rewound.eventlog.bodies import Body, Place, read_value
 from rewound.eventlog.ids import FactId, Kind, Ref, show
 from rewound.eventlog.log import Recorded
 from rewound.projections import dump
-from rewound.projections.reader import ContainerView
+from rewound.projections.catalog import VIEWS
+from rewound.projections.reader import ContainerView, Snapshot
 from tests.oracle.compare import canonical, same
 from tests.oracle.fold import Dump
 
@@ -44,6 +45,21 @@ def dumped(
     walked = msgspec.to_builtins({table: rows[table] for table in made})
     same(told(made), walked, "replay: rows by asking against the dump")
     return canonical({**rows, **made})
+
+
+def listed(snapshot: Snapshot) -> None:
+    """What is listed apart as waiting are the present rows of these views, of all containers."""
+    for view in VIEWS:
+        if not view.waits:
+            continue
+        table, txn = snapshot.tables[view.name], snapshot.txn
+        present = {home: list(table.scan(txn, home)) for home in snapshot.positions()}
+        found = {home: list(table.waiting(txn, home)) for home in present}
+        assert found == present, f"replay: rows of {view.name} that are listed as waiting"
+        homes = [home for home, rows in present.items() if rows]
+        assert list(snapshot.waiting(view.name)) == homes, f"replay: where {view.name} wait"
+        count = sum(map(len, present.values()))
+        assert snapshot.waiting_count(view.name) == count, f"replay: how many {view.name} wait"
 
 
 def told(made: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
     law          the product is changed so that                         caught by
     1 replay     live folds leave out edits of tags                     replay_law
+    1 waiting    what has been done stays listed as waiting             replay_law
     1 judging    a repeat counts as a version taken over                replay_law
     1 judging    a repeat cannot be lifted                              replay_law
     1 judging    a word on a judging that was taken back is kept        rows of a hand-made log
@@ -72,6 +73,8 @@ from rewound.projections.columns import OPEN, Columns
 from rewound.projections.embeddings import Embeddings
 from rewound.projections.index import Index
 from rewound.projections.reader import ContainerView
+from rewound.projections.rows import OPEN as OPEN_ROW
+from rewound.projections.rows import Table
 from rewound.projections.selection import Selected
 from rewound.projections.views import ViewWriter
 from tests.property import checks, judging_mutations, meanings, summing_mutations
@@ -89,6 +92,14 @@ def replay(folder: Path) -> None:
     with opened(folder) as driver:
         (item,) = remember(driver, "Ann likes teaq0")
         driver.call(requests.Update(container=NAME, id=item.id, add_tags=("tagq1",)))
+        checks.replay_law(driver, NAME)
+
+
+def taken_back(folder: Path) -> None:
+    """A fact that waited to be judged."""
+    with opened(folder) as driver:
+        (item,) = remember(driver, "Ann likes teaq0")
+        driver.call(requests.Undo(container=NAME, id=item.event))
         checks.replay_law(driver, NAME)
 
 
@@ -269,6 +280,18 @@ def folds_without_tag_edits(patch: Patch) -> None:
         return whole(self, kept, log, **more)
 
     patch.setattr(ViewWriter, "fold", lossy)
+
+
+def lists_what_is_done(patch: Patch) -> None:
+    whole = Table.put
+
+    def put(self: Table[Any], txn: Any, container: bytes, row: Any) -> None:
+        with patch.context() as inner:
+            if row.closed != OPEN_ROW:
+                inner.setattr(self, "_waiting", None)
+            whole(self, txn, container, row)
+
+    patch.setattr(Table, "put", put)
 
 
 def positions_are_now(patch: Patch) -> None:
@@ -455,6 +478,7 @@ def verify_keeps_silent(patch: Patch) -> None:
 
 CASES = {
     "1 replay": Case(folds_without_tag_edits, replay, "replay: "),
+    "1 waiting": Case(lists_what_is_done, taken_back, "replay: rows of unjudged"),
     **judging_mutations.CASES,
     **summing_mutations.CASES,
     "2 time": Case(positions_are_now, as_of, "time: "),

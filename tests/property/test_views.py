@@ -25,7 +25,7 @@ from tests.oracle.fold import Dump
 from tests.oracle.story import CONTAINER, CountedIds, HandClock, Story
 from tests.property.choices import Choices, Drawn, Seeded, chance
 from tests.property.inventing import Inventor
-from tests.property.ruled import dumped
+from tests.property.ruled import dumped, listed
 from tests.scratch import IN_MEMORY
 
 EVENTS_MAX = 30
@@ -45,6 +45,7 @@ class Folded:
 
     def dump(self, at: int | None = None) -> Dump:
         with self.views.reading() as snapshot:
+            listed(snapshot)
             return dumped(snapshot.container(CONTAINER), self.story.events, self.story.kept.get, at)
 
     def anew(self) -> Dump:
@@ -53,6 +54,7 @@ class Folded:
         try:
             views.catch_up()
             with views.reading() as snapshot:
+                listed(snapshot)
                 return dumped(snapshot.container(CONTAINER), self.story.events, self.story.kept.get)
         finally:
             views.close()
