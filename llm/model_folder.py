@@ -14,6 +14,8 @@ naming file and field: a vector that was made in another way is another model's.
 
 import hashlib
 import json
+import mmap
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -36,6 +38,7 @@ RECIPE = 1
 """Counts up with anything here or in `onnx_embedder` that changes a vector."""
 
 _CONFIG_BYTES_MAX = 1 << 20
+_LOCATION = b"\x0a\x08location\x12"
 _TRANSFORMER, _POOLING, _NORMALIZE = "Transformer", "Pooling", "Normalize"
 _FLAGS: dict[str, Pooling] = {
     "pooling_mode_mean_tokens": "mean",
@@ -61,13 +64,14 @@ class ModelFolder(NamedTuple):
         """The name that its vectors are kept under: the folder's, and a hash of the graph, the
         tokenizer and all that shapes a vector. Reads the files. Raises EmbeddingFailed."""
         digest = hashlib.sha256(f"recipe {RECIPE}".encode())
-        for file in (self.graph, *_beside(self.graph), self.tokenizer):
-            try:
+        try:
+            for file in (self.graph, *_beside(self.graph), self.tokenizer):
                 with file.open("rb") as opened:
                     digest.update(hashlib.file_digest(opened, "sha256").digest())
-            except OSError as error:
-                reason = error.strerror or type(error).__name__
-                raise EmbeddingFailed(f"{file} cannot be read: {reason}") from None
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            where = error.filename or self.graph
+            raise EmbeddingFailed(f"{where} cannot be read: {reason}") from None
         shapes = (self.pooling, self.pieces_max, self.query_prefix, self.document_prefix)
         digest.update(json.dumps(shapes).encode())
         return f"onnx/{RECIPE} {self.path.name}/{digest.hexdigest()[:12]}"
@@ -107,8 +111,31 @@ def read_folder(
 
 
 def _beside(graph: Path) -> list[Path]:
-    """Files that hold a large graph's weights."""
-    return sorted({*graph.parent.glob(f"{graph.name}_data*"), *graph.parent.glob("*.onnx.data")})
+    """Files that hold a large graph's weights: of the usual names, and those that it names.
+    Raises OSError."""
+    folder = graph.parent
+    usual = (*folder.glob(f"{graph.name}_data*"), *folder.glob("*.onnx.data"))
+    named = (folder / os.fsdecode(name) for name in _locations(graph))
+    return sorted({file for file in (*usual, *named) if file.is_file()})
+
+
+def _locations(graph: Path) -> Iterator[bytes]:
+    """Names that a graph gives to files of weights. They are looked for as they are written down
+    (key and value of an entry of `external_data`), which takes no reader of the format; one that is
+    met by chance names no file. ONNX Runtime itself refuses what leads out of the folder."""
+    if not graph.stat().st_size:
+        return
+    with graph.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as written:
+        at = written.find(_LOCATION)
+        while at >= 0:
+            at += len(_LOCATION)
+            size, at = (written[at : at + 1] or b"\0")[0], at + 1
+            if size > 127:  # a longer name: its size takes two bytes
+                size, at = size - 128 + ((written[at : at + 1] or b"\0")[0] << 7), at + 1
+            name = written[at : at + size]
+            if b"\0" not in name and not name.startswith(b"/") and b".." not in name:
+                yield name
+            at = written.find(_LOCATION, at)
 
 
 def _steps(path: Path) -> dict[str, str]:

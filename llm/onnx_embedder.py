@@ -25,6 +25,7 @@ from rewound.llm.onnx_running import (
     give_back_memory,
     open_session,
     open_tokenizer,
+    panics_told,
     readable,
 )
 
@@ -114,7 +115,13 @@ class OnnxEmbedder:
                 rows.append(graph.vector(ids))
         if pieces >= TRIM_TOKENS:
             give_back_memory()
-        self._dimensions = len(rows[0])
+        self._dimensions = self._dimensions or len(rows[0])
+        for row in rows:
+            if len(row) != self._dimensions:
+                raise EmbeddingFailed(
+                    f"{self.folder.graph} gives vectors of {self._dimensions} dimensions and of "
+                    f"{len(row)}: it is no embedding model"
+                )
         return checked(np.stack(rows), len(texts), self._dimensions)
 
     def _ready(self) -> "_Graph":
@@ -156,7 +163,13 @@ class _Graph:
     def pieces(self, text: str) -> list[int]:
         """The numbers of a text's pieces; of a text without any, those of a full stop."""
         shown = readable(text, CHARACTERS_PER_PIECE * self._folder.pieces_max)
-        ids: list[int] = self._tokenizer.encode(shown).ids or self._tokenizer.encode(".").ids
+        try:
+            with panics_told():
+                ids: list[int] = (
+                    self._tokenizer.encode(shown).ids or self._tokenizer.encode(".").ids
+                )
+        except Exception:  # it has no types of its own; some quote the text
+            raise EmbeddingFailed(f"{self._folder.tokenizer} cannot cut a text") from None
         if not ids:
             raise EmbeddingFailed(f"{self._folder.tokenizer} makes no pieces of a text")
         return ids

@@ -2,7 +2,8 @@
 
 import ctypes
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -78,14 +79,35 @@ def open_session(model: Path, cores: int) -> Session:
 
 def open_tokenizer(pieces: Path, tokens_max: int) -> "Tokenizer":
     """One that cuts a text to so many pieces and pads none. Raises ImportError, and whatever
-    `tokenizers` raises."""
+    `tokenizers` raises, but of Exception alone."""
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_file(str(pieces))
+    with panics_told():
+        tokenizer = Tokenizer.from_file(str(pieces))
     tokenizer.no_padding()
     tokenizer.enable_truncation(tokens_max)
     tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
     return tokenizer
+
+
+def tokenizer_of(content: bytes) -> "Tokenizer":
+    """One out of the content of a file. Raises as `open_tokenizer` does."""
+    from tokenizers import Tokenizer
+
+    with panics_told():
+        return Tokenizer.from_buffer(content)
+
+
+@contextmanager
+def panics_told() -> Iterator[None]:
+    """Where `tokenizers` cannot do what a file says it panics: that comes as a BaseException, which
+    would end the thread, and may quote a text. It is raised as a RuntimeError that does not."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise RuntimeError("the package tokenizers broke off") from None
 
 
 def readable(text: str, characters_max: int) -> str:

@@ -19,6 +19,7 @@ WORD_CHARS_KEPT = 40
 
 _log = logging.getLogger(__name__)
 
+_PLAIN = "a plain sentence"
 _BLANKS = re.compile(r"[ \n]")
 
 
@@ -50,8 +51,12 @@ class TokenizerCounter:
                 return
             if self._failed is not None:
                 raise CountingFailed(self._failed)
+            from rewound.llm.onnx_running import panics_told
+
             try:
-                tokenizer = self._make()
+                with panics_told():
+                    tokenizer = self._make()
+                    tokenizer.encode(_PLAIN, add_special_tokens=False)
             except Exception as error:  # files and packages fail in ways of their own
                 self._failed = f"{self.name} cannot be loaded: {error}"
                 _log.warning("tokens are estimated: %s", self._failed)

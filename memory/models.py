@@ -592,6 +592,6 @@ NO_MODELS = Models(embedder="none", extractor="none", judge="none")
 
 
 def _tokenizer(content: bytes) -> Tokenizer:
-    from tokenizers import Tokenizer
+    from rewound.llm.onnx_running import tokenizer_of
 
-    return Tokenizer.from_buffer(content)
+    return tokenizer_of(content)

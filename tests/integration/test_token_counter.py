@@ -1,5 +1,6 @@
 """Budgets of tokens, counted by an estimate, by the embedder's tokenizer or by one of your own."""
 
+import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -169,10 +170,19 @@ def test_without_a_tokenizer_here_tokens_are_estimated(embedder: str) -> None:
     assert Models(token_counter="estimate").make_token_counter() is ESTIMATE
 
 
+def test_a_tokenizer_that_cannot_cut_a_text_leaves_it_to_the_estimate() -> None:
+    no_words = Tokenizer(models.WordLevel({}, unk_token="[UNK]"))
+    assert ready(TokenizerCounter("none", lambda: no_words)) is ESTIMATE
+
+
 def test_a_file_that_is_no_tokenizer_is_refused(tmp_path: Path, bpe: Path) -> None:
     wrong = tmp_path / "tokenizer.json"
     wrong.write_text('{"version": 5}')
-    for path in (wrong, tmp_path / "gone.json"):
+    panicking = tmp_path / "panicking.json"
+    written = json.loads(bpe.read_text())
+    written["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": "AAAA"}
+    panicking.write_text(json.dumps(written))
+    for path in (wrong, panicking, tmp_path / "gone.json"):
         with pytest.raises(InvalidInput) as caught:
             Models.from_environment({"REWOUND_TOKEN_COUNTER": str(path)})
         assert caught.value.field == "REWOUND_TOKEN_COUNTER"

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -247,6 +247,30 @@ def test_the_name_tells_whatever_changes_a_vector(tmp_path: Path) -> None:
     assert OnnxEmbedder(path.rename(tmp_path / "moved")).name not in seen
 
 
+@pytest.mark.parametrize("name", ["weights.bin", "parts/table", f"{'long' * 40}.bin"])
+def test_weights_in_files_of_any_name_are_part_of_it(tmp_path: Path, name: str) -> None:
+    path = folder(tmp_path / "tiny", graph(weights=name))
+    (path / name).parent.mkdir(exist_ok=True)
+    (path / name).write_bytes(TABLE.tobytes())
+    before = OnnxEmbedder(path)
+    assert of(before, "red") == pytest.approx(expected("red", "mean"), abs=1e-6)
+    (path / name).unlink()  # what is loaded stays mapped
+    (path / name).write_bytes(TABLE[::-1].tobytes())
+    after = OnnxEmbedder(path)
+    assert after.name != before.name and not np.array_equal(of(after, "red"), of(before, "red"))
+
+
+@pytest.mark.parametrize("name", ["../weights.bin", "/weights.bin", "\0", ""])
+def test_what_leads_out_of_the_folder_is_not_read(tmp_path: Path, name: str) -> None:
+    path = folder(tmp_path / "tiny", graph(weights=name))
+    (tmp_path / "weights.bin").write_bytes(TABLE.tobytes())
+    before = OnnxEmbedder(path).name
+    (tmp_path / "weights.bin").write_bytes(b"")
+    assert OnnxEmbedder(path).name == before
+    with pytest.raises(EmbeddingFailed, match="could not be loaded"):
+        OnnxEmbedder(path).embed(["red"])
+
+
 def test_a_folder_that_changes_before_it_is_loaded_is_not_used(tmp_path: Path) -> None:
     made = OnnxEmbedder(folder(tmp_path / "tiny"))
     assert made.name
@@ -353,3 +377,50 @@ def test_a_folder_that_names_no_pooling_asks_for_it(tmp_path: Path) -> None:
 def test_a_graph_that_cannot_be_run_is_told(tmp_path: Path, model: bytes, told: str) -> None:
     with pytest.raises(EmbeddingFailed, match=told):
         OnnxEmbedder(folder(tmp_path / "tiny", model)).embed(["red"])
+
+
+def _no_words(tokenizer: dict[str, Any]) -> None:
+    tokenizer["model"]["vocab"] = {}
+
+
+def _other_words(tokenizer: dict[str, Any]) -> None:
+    tokenizer["model"]["vocab"]["red"] = 99
+
+
+def _no_marks(tokenizer: dict[str, Any]) -> None:
+    tokenizer["post_processor"]["special_tokens"] = {}
+
+
+def _bad_map(tokenizer: dict[str, Any]) -> None:
+    tokenizer["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": "AAAA"}
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (_no_words, "cannot cut a text"),
+        (_other_words, "could not run"),
+        (_no_marks, "cannot cut a text"),
+        (_bad_map, "could not be loaded"),
+    ],
+)
+def test_a_tokenizer_that_does_not_fit_is_told(
+    tmp_path: Path, change: Callable[[dict[str, Any]], None], told: str
+) -> None:
+    """Some make the package panic, which no thread may end by."""
+    path = folder(tmp_path / "tiny")
+    tokenizer = json.loads((path / "tokenizer.json").read_text())
+    change(tokenizer)
+    (path / "tokenizer.json").write_text(json.dumps(tokenizer))
+    with pytest.raises(EmbeddingFailed, match=told) as failed:
+        OnnxEmbedder(path).embed(["red"])
+    assert "red" not in str(failed.value)
+
+
+def test_a_model_whose_vectors_have_no_fixed_size_is_told(tmp_path: Path) -> None:
+    """It is made by hand: of two texts the second has a vector of another size."""
+    made = OnnxEmbedder(folder(tmp_path / "tiny"))
+    made.embed(["red"])
+    made._dimensions = 4
+    with pytest.raises(EmbeddingFailed, match="of 4 dimensions and of 3: it is no embedding model"):
+        made.embed(["green"])

@@ -54,11 +54,21 @@ def _step(kind: str, inputs: Sequence[str], output: str, *attributes: bytes) -> 
     )
 
 
+def _elsewhere(name: str, values: npt.NDArray[Any], kind: int, file: str) -> bytes:
+    """A constant whose values stand in a file of their own."""
+    sides = [(1, int(side)) for side in values.shape]
+    entry = _message((1, "location"), (2, file))
+    return _message(*sides, (2, kind), (8, name), (13, entry), (14, 1))
+
+
 def graph(
-    output: str = "last_hidden_state", inputs: Sequence[str] = ("input_ids", "attention_mask")
+    output: str = "last_hidden_state",
+    inputs: Sequence[str] = ("input_ids", "attention_mask"),
+    weights: str | None = None,
 ) -> bytes:
-    """Pieces' vectors out of TABLE. With `position_ids` each grows by its place; `sentence_…` and
-    `text_…` outputs are the largest of each dimension over the pieces."""
+    """Pieces' vectors out of TABLE, or out of a file of `weights`. With `position_ids` each grows
+    by its place; `sentence_…` and `text_…` outputs are the largest of each dimension over the
+    pieces."""
     whole = output.startswith(("sentence", "text"))
     steps = [_step("Gather", ["table", "input_ids"], "looked_up")]
     last = "looked_up"
@@ -74,7 +84,9 @@ def graph(
     else:
         steps.append(_step("Identity", [last], output))
     constants = [
-        _constant("table", TABLE, FLOAT),
+        _constant("table", TABLE, FLOAT)
+        if weights is None
+        else _elsewhere("table", TABLE, FLOAT, weights),
         _constant("axis", np.array([2], np.int64), INT64),
         _constant("one", np.array([1], np.int64), INT64),
     ]
