@@ -111,6 +111,13 @@ class Meaning:
         self._failed: dict[Lane, tuple[str, float]] = {}
         """Why it failed whom, and until when (monotonic) it is left alone."""
         self._width: int | None = None
+        self._given: int | None = None
+        """Dimensions of the vectors that are kept, and of the last that it gave."""
+
+    @property
+    def width(self) -> int | None:
+        """Of how many dimensions its vectors are; None as long as none was seen here."""
+        return self._given if self._width is None else self._width
 
     @property
     def model(self) -> str:
@@ -326,7 +333,9 @@ class Meaning:
                     f"kept under its name have {self._width}: another model runs there; give it "
                     "a name of its own"
                 )
-            return checked(made, len(texts), dimensions)
+            vectors = checked(made, len(texts), dimensions)
+            self._given = dimensions
+            return vectors
         except EmbeddingFailed:
             raise
         except Exception as error:  # a model may fail in any way: its texts are found by words

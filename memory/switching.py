@@ -148,6 +148,7 @@ class SwitchDuty:
         container, columns, ordinals = found
         away = forgotten(columns)
         served = isinstance(self._engine.meaning.embedder, Served)
+        width = self._engine.meaning.width
         texts: dict[Ref, str] = {}
         for ordinal in ordinals:
             if len(texts) >= size:
@@ -157,7 +158,7 @@ class SwitchDuty:
                 continue
             item = _item(columns, ordinal)
             text = text_of(views, container, item)
-            lacks = known_memo(views.log, container, kept.coming, item, text) is None
+            lacks = known_memo(views.log, container, kept.coming, item, text, width) is None
             if text and lacks and (container, item) not in self._refused:
                 texts[item] = text
         return _Lacking(container, texts) if texts else None
@@ -198,7 +199,18 @@ class SwitchDuty:
         if self._pass.made and self._pass.number < PASSES_MAX:
             self._pass = _Pass(kept.coming, self._pass.number + 1)
             return 0.0
-        served = isinstance(self._engine.meaning.embedder, Served)
+        meaning = self._engine.meaning
+        if meaning.width is None:  # all was made before: a word tells whether by this very model
+            if meaning.trouble_in("background") is not None:
+                return RETRY_S
+            try:
+                meaning.embed(["a plain sentence"], "background")
+            except EmbeddingFailed as error:
+                meaning.failed(error, "background")
+                return RETRY_S
+            self._pass = _Pass(kept.coming, 1)
+            return 0.0
+        served = isinstance(meaning.embedder, Served)
         refused = frozenset(self._refused)
         in_vain = self._tries >= TRIES_MAX and not self._pass.made
         if in_vain:

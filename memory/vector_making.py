@@ -46,7 +46,7 @@ class MemoMaker:
         known: Memos = []
         with self._engine.log.reading() as log:
             for item, text in texts.items():
-                memo = known_memo(log, container, meaning.model, item, text)
+                memo = known_memo(log, container, meaning.model, item, text, meaning.width)
                 if memo is not None:
                     known.append((item, memo))
         there = {item for item, _ in known}
@@ -114,13 +114,16 @@ class MemoMaker:
 
 
 def known_memo(
-    log: Reader, container: ContainerId, model: str, item: Ref, text: str
+    log: Reader, container: ContainerId, model: str, item: Ref, text: str, width: int | None
 ) -> Memo | None:
-    """The memo that is kept of an item, if it is of this very text."""
+    """The memo that is kept of an item, if it is of this very text, and of as many dimensions as
+    the model's vectors have (None: whatever it has). At an address was another model, perhaps."""
     secret = log.key(container)
     value = log.memo(container, memo_key(secret, model, item))
     memo = None if value is None else decode_memo(value)
-    return memo if memo is not None and memo.digest == text_digest(secret, text) else None
+    if memo is None or memo.digest != text_digest(secret, text):
+        return None
+    return memo if width in (None, len(memo.numbers)) else None
 
 
 def text_of(views: ViewReader, container: ContainerId, item: Ref) -> str:

@@ -78,15 +78,18 @@ class Embeddings:
         if not self.model:
             return 0
         secret = self._log.key(container)
+        _, dimensions = self.store.head(self._txn, container)
         ready: list[int] = []
-        memos = []
+        memos: list[Memo] = []
         for entry in worded:
             if entry.item.kind not in EMBEDDED or not entry.text:
                 continue
             value = self._log.memo(container, memo_key(secret, self.model, entry.item))
             memo = None if value is None else decode_memo(value)
             key = container + _ORDINAL.pack(entry.ordinal)
-            if memo is not None and memo.digest == text_digest(secret, entry.text):
+            fits = memo is not None and memo.digest == text_digest(secret, entry.text)
+            if memo is not None and fits and (dimensions or len(memo.numbers)) == len(memo.numbers):
+                dimensions = len(memo.numbers)  # all are of one size, whatever else was memoised
                 ready.append(entry.ordinal)
                 memos.append(memo)
                 self._txn.delete(key, db=self._unembedded)
@@ -125,12 +128,12 @@ class Embeddings:
             for entry in waiting
             if entry.text and text_digest(secret, entry.text) == memo.digest
         ]
-        if fitting:
-            self.opened(container, fitting)
-            for entry in waiting:
-                key = container + _ORDINAL.pack(entry.ordinal)
-                self._txn.delete(key, db=self._unembedded)
-        return bool(fitting)
+        if not fitting or not self.opened(container, fitting):
+            return False
+        for entry in waiting:
+            key = container + _ORDINAL.pack(entry.ordinal)
+            self._txn.delete(key, db=self._unembedded)
+        return True
 
     # --- what waits
 

@@ -10,12 +10,15 @@ import pytest
 
 from rewound.eventlog.errors import Conflict
 from rewound.llm.embedding import EmbeddingFailed
+from rewound.llm.hashing import HashingEmbedder
 from rewound.memory import requests as q
 from rewound.memory import switching
+from rewound.memory.deciding import Memoise
 from rewound.memory.embedding import EmbeddingDuty
 from rewound.projections import rebuild as rebuilding
-from rewound.projections.memos import decode_memo, memo_key
+from rewound.projections.memos import Memo, decode_memo, memo_key, text_digest
 from rewound.projections.rebuild import rebuild
+from rewound.projections.vectors import quantise
 from tests.integration.thesaurus import Bench, Thesaurus, bench, nearness, ref
 
 FACTS = [f"Her puppy number {number} resides with us." for number in range(12)]
@@ -241,6 +244,44 @@ def test_a_new_model_that_fails_changes_nothing(made: Bench) -> None:
     made.engine.meaning.nodes_are_back()
     made.switch()
     assert kept(made).model == NEW and len(by_meaning(made)) == len(FACTS) + 1
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_a_new_model_that_another_takes_the_place_of_is_made_of_one(
+    made: Bench, quick: None, again: bool
+) -> None:
+    """A server has another model by then, of other dimensions, under the same name."""
+    made.ask(q.Reembed())
+    for _ in made.switching():
+        if len(memos(made, NEW)) > 4:
+            break
+    other = Thesaurus(NEW, 32)
+    if again:
+        made.reopen(other)
+    else:
+        made.engine.meaning.embedder = other
+    made.switch()
+    assert kept(made).model == NEW and by_meaning(made) == sorted(FACTS)
+    assert {len(numbers) for numbers in memos(made, NEW).values()} == {32}
+
+
+def test_what_is_left_of_another_model_of_that_name_is_made_anew(made: Bench) -> None:
+    made.ask(q.Reembed())
+    for _ in made.switching():
+        if len(memos(made, NEW)) == len(FACTS):
+            break
+    short = HashingEmbedder(32)
+    with made.engine.reading() as views:
+        secret, home = views.log.key(made.container()), made.container()
+        for each in list(memos(made, NEW))[:5]:
+            text = views.index.worded(home, each)[0].text or ""
+            numbers, scales = quantise(short.embed([text]))
+            memo = Memo(text_digest(secret, text), float(scales[0]), numbers[0])
+            made.engine.memoise(Memoise(home, NEW, [(each, memo)]))
+    made.reopen(Thesaurus(NEW, 64))
+    made.switch()
+    assert kept(made).model == NEW and by_meaning(made) == sorted(FACTS)
+    assert {len(numbers) for numbers in memos(made, NEW).values()} == {64}
 
 
 # --- by whom it is gone on with

@@ -133,11 +133,11 @@ def changed(folder: Path) -> None:
         overlooked: list[Any] = []
         whole = vector_making.known_memo
 
-        def once(log: Any, container: Any, model: str, item: Any, text: str) -> Any:
+        def once(log: Any, container: Any, model: str, item: Any, text: str, width: Any) -> Any:
             if len(overlooked) < switching.PASSES_MAX - 1 and "coffee" in text:
                 overlooked.append(item)
                 return "there"
-            return whole(log, container, model, item, text)
+            return whole(log, container, model, item, text, width)
 
         patch.setattr(switching, "known_memo", once)
         driver.switch()
