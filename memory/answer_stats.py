@@ -78,11 +78,16 @@ def _store_figures(asked: q.Stats, asking: Asking) -> Figures:
         # Nothing that grows with the number of containers: health asks this every few seconds.
         containers = views.containers()
         events = views.sequence() - views.position(STORE)
+        pending = _pending(views)
         standing = _present(asking)
     else:
         every = list(_at(at_us, asking))
         containers = len(every)
         events = sum(_events(view, asked.scope, known.position) for view, known in every)
+        pending = sum(
+            _unfinished(view, known.position, Within(view, asked.scope, known.position))
+            for view, known in every
+        )
         standing = every
     infos = [
         _info(view, asked.scope, known.position, known.now_us)
@@ -101,7 +106,7 @@ def _store_figures(asked: q.Stats, asking: Asking) -> Figures:
         read_only=asking.read_only,
         compaction=asking.sizes.compaction,
         switch=asking.sizes.switch,
-        pending=_pending(views),
+        pending=pending,
         notes=(note,) if left and not asked.brief else (),
     )
 
@@ -162,7 +167,6 @@ def counts(view: ContainerView, at: int, now_us: int, within: Within) -> dict[st
         and within.item(ref)
         for ref, row in hidden.items()
     )
-    unfinished = sum(ref not in hidden and within.item(ref) for ref, _ in view.all_jobs(at))
     return {
         "documents": int(by_kind[Kind.DOCUMENT]),
         "messages": int(by_kind[Kind.MESSAGE]),
@@ -170,8 +174,13 @@ def counts(view: ContainerView, at: int, now_us: int, within: Within) -> dict[st
         "facts": int(by_kind[Kind.FACT]),
         "versions": int(np.count_nonzero(versions.allowed)),
         "forgotten": forgotten,
-        "pending": unfinished,
+        "pending": _unfinished(view, at, within),
     }
+
+
+def _unfinished(view: ContainerView, at: int, within: Within) -> int:
+    """Sources that facts were still to be derived from, but for those that are forgotten."""
+    return sum(within.item(ref) for ref, _ in view.jobs(at))
 
 
 # --- containers

@@ -46,6 +46,16 @@ def test_the_quick_figures_are_those_of_looking_at_each(memory: Memory) -> None:
     assert quick.notes and "5 more containers" in quick.notes[0]
 
 
+def test_figures_of_the_past_and_of_a_scope_tell_what_waited_there(memory: Memory) -> None:
+    before = memory.container("c003").get(memory.container("c003").list().items[0].id)
+    assert before.item.recorded_at
+    assert store(memory, as_of=before.item.recorded_at).pending == 0, "nothing was said by then"
+    assert store(memory, as_of="9999-01-01").pending == 2
+    nobody = q.Scope(user="nobody")
+    assert store(memory, scope=nobody).pending == 0
+    assert all(one.counts["pending"] == 0 for one in store(memory, scope=nobody).info)
+
+
 def test_brief_figures_look_at_one_container(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
