@@ -129,7 +129,8 @@ def _waited_for(state: State, begun: Reembedding) -> Reembedding:
         time.sleep(LOOK_EVERY_S)
         status = Reembed(container=state.container, action="status")
         reply = ask(state, status, Reembedding)
-    return msgspec.structs.replace(reply, notes=(*begun.notes, *reply.notes))
+    notes = tuple(dict.fromkeys((*begun.notes, *reply.notes)))
+    return msgspec.structs.replace(reply, notes=notes)
 
 
 @click.command("stats", cls=Command)

@@ -45,14 +45,11 @@ class SlotFiles:
             _release(self._wanted.pop(url))
         for url in urls:
             if url not in self._wanted:
-                # Whoever looks whether it is wanted has the lock no longer than that takes.
                 try:
-                    fd = self._opened(f"{_name(url)}.wanted")
+                    self._wanted[url] = self._shared(f"{_name(url)}.wanted")
                 except OSError as error:
                     self._tell(error)
                     return
-                fcntl.flock(fd, fcntl.LOCK_SH)
-                self._wanted[url] = fd
 
     def is_wanted(self, url: str) -> bool:
         try:
@@ -76,6 +73,17 @@ class SlotFiles:
     def _opened(self, name: str) -> int:
         self._folder.mkdir(mode=0o700, exist_ok=True)
         return os.open(self._folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def _shared(self, name: str) -> int:
+        """The file, locked beside others who lock it so. Whoever looks whether it is has it for
+        himself no longer than that takes."""
+        fd = self._opened(name)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH)
+        except OSError:
+            os.close(fd)
+            raise
+        return fd
 
     def _locked(self, name: str) -> int | None:
         """The file, locked for us alone; None while others have it locked."""

@@ -122,6 +122,8 @@ def _told(engine: Engine, notes: list[str]) -> Reembedding:
         )
     if changed is not None:
         notes.append(changed)
+    if kept.model and not engine.meaning.model:
+        notes.append("no embedder is set: words alone find")
     if kept.coming and engine.workers is not None and engine.workers.paused:
         notes.append("the workers are paused: `rewound workers resume` lets them go on")
     return Reembedding(

@@ -10,7 +10,7 @@ import pytest
 from rewound.http.cli import COMMANDS, main
 from rewound.memory import requests as q
 from rewound.memory.conditions import Where
-from rewound.memory.replies import Finding
+from rewound.memory.replies import Finding, Reembedding
 from tests.cli import fake
 from tests.cli.fake import ANSWERED_WITH, SAMPLES, FakeLink, asked, run
 
@@ -393,6 +393,14 @@ def test_a_person_is_told_something(args: tuple[str, ...], request_: q.Request) 
     assert result.exit_code == 0
     assert result.stdout.strip()
     assert "\x1b" not in result.stdout
+
+
+def test_who_need_not_wait_for_vectors_is_told_each_note_once() -> None:
+    there = Reembedding(
+        model="toy/1", embedder="toy/1", switch=None, unembedded=0, notes=("all are there",)
+    )
+    result = run("reembed", "--wait", link=FakeLink(Reembed=there))
+    assert result.stdout.count("all are there") + result.stderr.count("all are there") == 1
 
 
 def test_every_command_that_asks_something_is_among_the_cases() -> None:

@@ -1,6 +1,8 @@
 """Calls at nodes, over the wire of scripted servers that are killed, hung and slowed down."""
 
 import contextlib
+import errno
+import os
 import subprocess
 import sys
 import threading
@@ -527,6 +529,24 @@ def test_where_no_file_can_be_locked_each_counts_for_itself(
         assert ask(chat_at(one, "interactive"), "b") == ["b"]
     told = [each for each in caplog.messages if "not shared" in each]
     assert told == ["slots are not shared with other processes: File exists"]
+
+
+def test_a_folder_in_which_nothing_can_be_locked_is_told_and_done_without(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As some network folders are."""
+
+    def refused(fd: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("rewound.llm.slot_files.fcntl.flock", refused)
+    before = set(os.listdir("/proc/self/fd"))
+    slots = SlotFiles(tmp_path)
+    slots.want(["http://a"])
+    assert not slots.is_wanted("http://a") and slots.take("http://a", 1) is not None
+    slots.close()
+    assert set(os.listdir("/proc/self/fd")) <= before
+    assert caplog.messages == ["slots are not shared with other processes: No locks available"]
 
 
 def test_a_table_of_nodes_is_followed() -> None:

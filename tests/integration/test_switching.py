@@ -430,6 +430,8 @@ def test_with_no_embedder_set_nobody_is_asked(made: Bench) -> None:
     assert by_meaning(made) == [] and made.search("puppy").notes == ()
     with pytest.raises(Conflict, match="no embedder is set"):
         made.ask(q.Reembed())
+    told = made.ask(q.Reembed(action="status"))
+    assert (told.model, told.notes) == (OLD, ("no embedder is set: words alone find",))
 
 
 # --- what is taken back meanwhile
