@@ -88,7 +88,20 @@ def read_folder(
 
     Raises EmbeddingFailed naming the file, and the field in it, that is missing or cannot be.
     """
-    path = path.expanduser().absolute()
+    try:
+        path = path.expanduser().absolute()
+    except RuntimeError:
+        raise EmbeddingFailed(f"{path} is no folder: there is no such home") from None
+    try:
+        return _read(path, pooling, query_prefix, document_prefix)
+    except OSError as error:  # a folder above it that may not be entered, a name that is too long
+        reason = error.strerror or type(error).__name__
+        raise EmbeddingFailed(f"{error.filename or path} cannot be read: {reason}") from None
+
+
+def _read(
+    path: Path, pooling: Pooling | None, query_prefix: str, document_prefix: str
+) -> ModelFolder:
     if not path.is_dir():
         raise EmbeddingFailed(f"{path} is no folder")
     graph = next((path / name for name in GRAPHS if (path / name).is_file()), None)

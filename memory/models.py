@@ -340,7 +340,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
 
             return TokenizerCounter(minilm.NAME, minilm.own_tokenizer)
         if self.token_counter == "embedder" and self.embedder == "onnx" and self.embed_folder:
-            pieces = Path(self.embed_folder) / "tokenizer.json"
+            pieces = Path(self.embed_folder).expanduser() / "tokenizer.json"
             return TokenizerCounter(pieces.parent.name, lambda: _tokenizer(pieces.read_bytes()))
         return ESTIMATE
 

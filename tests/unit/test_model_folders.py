@@ -15,6 +15,7 @@ from rewound.llm.minilm import MODEL, TOKENIZER, TOKENS_MAX, MiniLM
 from rewound.llm.model_folder import PIECES_MAX, PIECES_USUAL, read_folder
 from rewound.llm.onnx_embedder import OnnxEmbedder
 from rewound.memory.models import Models
+from rewound.memory.reopening import opening_of, reopening
 from tests.unit.tiny_graphs import TABLE, WORDS, folder, graph
 
 MEAN = {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}
@@ -348,6 +349,42 @@ def test_what_is_no_folder_is_told(tmp_path: Path) -> None:
         Models(embedder="onnx", embed_folder=str(tmp_path / "nowhere"))
     with pytest.raises(InvalidInput, match="set REWOUND_EMBED_FOLDER"):
         Models(embedder="onnx")
+    for path, told in (("~nobody-of-that-name/tiny", "no such home"), ("long" * 99, "too long")):
+        with pytest.raises(InvalidInput, match=told) as caught:
+            Models(embedder="onnx", embed_folder=path)
+        assert caught.value.field == "REWOUND_EMBED_FOLDER"
+
+
+def test_a_folder_in_the_users_home_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder(tmp_path / "tiny")
+    models = Models(embedder="onnx", embed_folder="~/tiny")
+    made, counter = models.make_embedder(), models.make_token_counter()
+    assert made is not None and made.name.startswith("onnx/1 tiny/")
+    counter.load()
+    assert counter.line("red green") == 2
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "Permission denied"), OSError(36, "x")])
+def test_a_folder_that_may_not_be_looked_into_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError
+) -> None:
+    """Also where it is the one that was set before, whose vectors are there."""
+    path = folder(tmp_path / "tiny")
+    before = Models(embedder="onnx", embed_folder=str(path))
+    name, opening = before.make_embedder(), opening_of(before)
+    assert name is not None
+
+    def refused(self: Path) -> bool:
+        raise error
+
+    monkeypatch.setattr(Path, "is_dir", refused)
+    with pytest.raises(InvalidInput, match="tiny cannot be read: "):
+        before.make_embedder()
+    told = reopening(Models(embedder="hashing"))(name.name, opening)
+    assert isinstance(told, str) and "tiny cannot be read: " in told
 
 
 def test_a_folder_that_names_no_pooling_asks_for_it(tmp_path: Path) -> None:
