@@ -13,7 +13,7 @@ from rewound.eventlog.log import Reader
 from rewound.projections.catalog import UNDOS, VERSIONS, WORDS, Live, together
 from rewound.projections.fold import Folder
 from rewound.projections.rows import Table
-from rewound.projections.views import META, SLICE, Handles, Views, ViewWriter
+from rewound.projections.views import SLICE, Handles, Views, ViewWriter
 
 
 class NewModel(NamedTuple):
@@ -56,8 +56,9 @@ def rebuild(
         if cancelled():
             return Rebuilding(plan, 0, None)
     try:
-        drop_strays(views)
+        views.drop_strays()
         fresh = views.change(lambda writer, log: _begin(writer, chosen, model))
+        views.fresh = fresh
         views.ensure(fresh)
         step = _Step(0, 0, None)
         events = 0
@@ -69,19 +70,13 @@ def rebuild(
             events += step.events
             if progress is not None:
                 progress(events)
-        drop_strays(views)
+        views.fresh = None
+        views.drop_strays()
         views.forget_columns()
     finally:
+        views.fresh = None
         views.rebuilding.release()
     return Rebuilding(plan, events, step.equal)
-
-
-def drop_strays(views: Views) -> None:
-    """Drop databases that no live view uses: of a cancelled rebuild, or of one that was swapped."""
-    with views.environment.reading() as txn:
-        wanted = {META, *views.read_live(txn).databases()}
-    for name in set(views.environment.names()) - wanted:
-        views.environment.drop_database(name)
 
 
 class _Step(NamedTuple):
@@ -110,6 +105,8 @@ def _slice(views: Views, writer: ViewWriter, log: Reader, plan: _Plan) -> _Step:
     """Fold one slice; on reaching the live checkpoint swap, and say whether the rows are equal."""
     live = writer.handles.live
     fresh, chosen = plan.fresh, plan.chosen
+    if log.sequence() < writer.sequence():  # taken while another wrote, who may have erased
+        return _Step(0, fresh.sequence, None)
     made = views.handles(writer.txn, fresh, log, live.writes)
     tables = {name: table for name, table in made.tables.items() if name in chosen}
     index = made.words if WORDS in chosen else None

@@ -13,6 +13,7 @@ import msgspec
 
 from rewound.eventlog import failpoints
 from rewound.eventlog.environment import Environment
+from rewound.eventlog.events import ContentErased
 from rewound.eventlog.ids import ContainerId
 from rewound.eventlog.lmdb_errors import MapGrew
 from rewound.eventlog.log import Log, Reader, Recorded
@@ -133,6 +134,10 @@ class Views:
         )
         self.rebuilding = threading.Lock()
         """Held by the one rebuild that may be under way: each drops what others left."""
+        self.fresh: Live | None = None
+        """What that one fills. It is set before these databases are made, and is None before they
+        are dropped or take the place of the live ones."""
+        self._dropping = threading.Lock()
         self._caches: dict[str, ColumnCache] = {}
         self._labels: dict[str, LabelCache] = {}
         if not readonly:
@@ -325,9 +330,38 @@ class Views:
         return self.environment.bytes_used()
 
     def compact(self) -> None:
-        """Rewrite the file without bytes that are no longer referred to."""
+        """Rewrite the file without bytes that are no longer referred to, nor what a rebuild that
+        was broken off has left; and what one that is under way holds of what was erased goes as
+        well, which it would only come to later."""
+        self.drop_strays()
+        if self.fresh is not None:
+            self.change(self._erase_ahead)
         self.environment.compact()
         self.forget_columns()
+
+    def drop_strays(self) -> None:
+        """Drop databases that neither the live views use nor a rebuild that is under way: of one
+        that was cancelled or killed, or those that were replaced."""
+        with self._dropping:
+            there = set(self.environment.names())
+            fresh = self.fresh
+            with self.environment.reading() as txn:
+                wanted = {META, *self.read_live(txn).databases()}
+            if fresh is not None:
+                wanted.update(fresh.databases())
+            for name in there - wanted:
+                self.environment.drop_database(name)
+
+    def _erase_ahead(self, writer: ViewWriter, log: Reader) -> None:
+        fresh = self.fresh
+        if fresh is None or fresh.names[WORDS] == writer.handles.live.names[WORDS]:
+            return
+        made = self.handles(writer.txn, fresh, log, writer.handles.live.writes)
+        for _, recorded in log.all_events(fresh.sequence):
+            if isinstance(recorded.event, ContentErased):
+                event = recorded.event
+                made.words.erase(recorded.container, event.items, event.places, log)
+        made.words.flush()
 
     def forget_columns(self) -> None:
         """Let go of cached columns: they are of databases that were replaced."""

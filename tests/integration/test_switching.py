@@ -19,7 +19,7 @@ from rewound.projections import rebuild as rebuilding
 from rewound.projections.memos import Memo, decode_memo, memo_key, text_digest
 from rewound.projections.rebuild import rebuild
 from rewound.projections.vectors import quantise
-from tests.integration.thesaurus import Bench, Thesaurus, bench, nearness, ref
+from tests.integration.thesaurus import Bench, Thesaurus, bench, meant, nearness, ref
 
 FACTS = [f"Her puppy number {number} resides with us." for number in range(12)]
 PARAPHRASE = "which animal dwells here"
@@ -525,6 +525,62 @@ def test_what_is_erased_while_it_is_embedded_is_kept_of_no_model(mixed: Bench) -
     made.switch()
     assert erased and ref(item) not in memos(made, NEW) and kept(made).model == NEW
     assert made.numbers(secret) not in made.all_numbers()
+
+
+SECRET = "A secret puppy called zebra42 dwells."
+
+
+def left_of_the_secret(made: Bench) -> list[bytes]:
+    """What of its words and of its vectors stands in any file."""
+    sizes = (model(made).dimensions, 256)
+    numbers = [quantise(HashingEmbedder(d).embed([meant(SECRET)]))[0].tobytes() for d in sizes]
+    files = [file.read_bytes() for file in made.folder.rglob("*") if file.is_file()]
+    return [each for each in (b"zebra42", *numbers) if any(each in file for file in files)]
+
+
+@pytest.mark.parametrize("slices", [2, 4, 5, 6])
+@pytest.mark.parametrize("what", ["switch", "rebuild", "broken off"])
+def test_what_is_erased_while_views_are_built_beside_is_in_no_file(
+    made: Bench, quick: None, monkeypatch: pytest.MonkeyPatch, what: str, slices: int
+) -> None:
+    """Neither in what a rebuild has folded so far, nor in what one that was killed has left."""
+    secret = tuple(made.remember(SECRET))
+    made.remember(*(f"another thing {number}" for number in range(8)))
+    made.embed()
+    folded: list[int] = []
+    erased: list[str] = []
+
+    def erase() -> None:
+        assert left_of_the_secret(made)
+        erased.append(made.ask(q.Erase(ids=secret)).compaction)
+        assert left_of_the_secret(made) == []
+
+    def between(count: int) -> None:
+        folded.append(count)
+        if len(folded) == slices:
+            if what == "broken off":
+                raise KeyboardInterrupt
+            erase()
+
+    def slow(views: Any, names: Any, **given: Any) -> Any:
+        return rebuild(views, names, between, **given)
+
+    monkeypatch.setattr(switching, "rebuild", slow)
+    monkeypatch.setattr("rewound.memory.store_requests.rebuild_views", slow)
+    if what == "switch":
+        made.ask(q.Reembed())
+        made.switch()
+        assert kept(made).model == NEW
+    elif what == "rebuild":
+        assert made.ask(q.Rebuild()).equal
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            made.ask(q.Rebuild())
+        made.reopen(made.embedder)
+        erase()
+    assert erased == ["done"]
+    assert made.ask(q.Rebuild()).equal
+    assert set(FACTS) < set(by_meaning(made)) and SECRET not in by_meaning(made)
 
 
 @pytest.mark.parametrize("doing", [q.Forget, q.Erase])
