@@ -18,7 +18,13 @@ from rewound.llm.scripts import is_other_script
 from rewound.llm.time_expressions import find
 from rewound.llm.time_ranges import TimeExpression
 
-_ADDRESS = re.compile(r"\w[\w+.-]*://\S+|\bwww\.\S+|!?\[[^\]]*\]\([^)]*\)|<[a-z/!][^>]*>", re.I)
+_HOST = r"(?-i:\b[a-z][\w-]*\.(?:[a-z][\w-]*\.)*[a-z]{2,24}\b)"
+_ADDRESS = re.compile(
+    r"\w[\w+.-]*://\S+|\bwww\.\S+|\bmailto:\S+|[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+"
+    rf"|{_HOST}(?:/\S*)?|!?\[[^\]]*\]\([^)]*\)|<[a-z/!][^>]*>",
+    re.I,
+)
+"""Of the web and of mail, with a scheme or without, and what a page would show as one."""
 _YES = re.compile(r"(?:yes|no|ja|nein|oui|non|sí|sì)\b\W*", re.I)
 """A first word that only says which way the rest goes."""
 

@@ -3,10 +3,13 @@
 import pytest
 
 from rewound.eventlog.instants import parse_instant
+from rewound.llm import citing
 from rewound.llm.bearing import wanting
 from rewound.llm.citing import Marked, Sentences, marked_in
 from rewound.llm.facts_answerer import FactsAnswerer
 from rewound.llm.question_answering import CitedSentence, Query, Recalled, Saying
+from rewound.llm.replies import ChatFailed
+from rewound.llm.sentences import Span
 
 AT = parse_instant("2026-03-05").at
 MEMORIES = {
@@ -51,6 +54,8 @@ def told(text: str, step: int) -> list[tuple[str, tuple[int, ...]]]:
          [("She lives at No. 5 Main St. in Bergen.", (1,)), ("Dr. Bo met her!", (2,))]),
         ("尼娜住在卑尔根[1]。她喜欢茶[2]。", [("尼娜住在卑尔根。", (1,)), ("她喜欢茶。", (2,))]),
         ("Nina [1] and Omar [2] paint. ", [("Nina and Omar paint.", (1, 2))]),
+        ("Nina rests ([1-3]). She paints [ids: 2–3, 5].", [("Nina rests.", (1, 2, 3)),
+                                                           ("She paints.", (2, 3, 5))]),
         ("  \n", []),
     ],
 )  # fmt: skip
@@ -78,6 +83,28 @@ def test_a_sentence_is_told_once_the_next_has_begun() -> None:
 
 def test_marks_are_not_taken_from_other_brackets() -> None:
     assert marked_in("See [the wiki] and a[i] [12].") == Marked("See [the wiki] and a[i].", (12,))
+
+
+def test_many_sentences_at_once_are_split_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that knows of no streams may send a megabyte of them."""
+    calls: list[int] = []
+
+    def counted(text: str, start: int, end: int) -> list[Span]:
+        calls.append(end - start)
+        return split(text, start, end)
+
+    split = citing.sentences
+    monkeypatch.setattr(citing, "sentences", counted)
+    found = told("Nina works [1]. " * 500, 10_000)
+    assert found == [("Nina works.", (1,))] * 500
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize("step", [97, 10_000])
+@pytest.mark.parametrize("text", ["[" * 5_000, "word " * 1_000, "word " * 1_000 + "[1]. So it is."])
+def test_a_sentence_that_does_not_end_is_refused(text: str, step: int) -> None:
+    with pytest.raises(ChatFailed, match="does not end"):
+        told(f"Nina works [1]. {text}", step)
 
 
 NAME, NUMBER = "a name", "a number"
@@ -116,6 +143,11 @@ NOTHING, DENIAL, ADDRESS = "nothing of the kind", "it denies", "an address"
         ("The wiki is at https://evil.example/home.", (6,), ADDRESS),
         ("The wiki is ![here](https://evil.example/?q=wiki).", (6,), ADDRESS),
         ("The wiki <img src=x> is there.", (6,), ADDRESS),
+        ("Nina works at Orbit Labs, write to nina@evil.example.", (1,), ADDRESS),
+        ("Nina works at Orbit Labs, see evil.example/x.", (1,), ADDRESS),
+        ("Nina works at Orbit Labs (evil.example).", (1,), ADDRESS),
+        ("The wiki is at wiki.example now.", (6,), None),
+        ("Nina works at Orbit Labs, e.g. in labs, etc.", (1,), None),
         ("尼娜住在卑尔根。", (7,), None),
         ("他喜欢吃苹果。", (7,), NOTHING),
     ],
