@@ -37,6 +37,28 @@ def listener_here() -> Listener:
     return _listener.get() or _nobody
 
 
+class Told:
+    """Whether whoever hears an answer in this context was told a part of it in here. Asked anew,
+    it would be told from its beginning."""
+
+    def __init__(self) -> None:
+        self.any = False
+
+    @contextmanager
+    def hearing(self) -> Iterator[None]:
+        if not is_heard():
+            yield
+            return
+        listener = listener_here()
+
+        def hear(part: AnswerPart) -> None:
+            self.any = True
+            listener(part)
+
+        with heard_by(hear):
+            yield
+
+
 def is_heard() -> bool:
     """Whether anybody wants the parts of an answer in this context."""
     return _listener.get() is not None

@@ -27,7 +27,7 @@ from rewound.eventlog.ids import IdSource, UuidV7Source
 from rewound.memory import requests as q
 from rewound.memory import wire
 from rewound.memory.client import LATE_S, Client, connect
-from rewound.memory.hearing import asker_here
+from rewound.memory.hearing import Told, asker_here
 from rewound.memory.host import Host
 from rewound.memory.inbox import Closed
 from rewound.memory.inputs import merged, sift
@@ -102,22 +102,27 @@ class Link:
     # --- asking
 
     def call(self, request: q.Request, actor: Actor = PERSON) -> Reply:
-        """The reply to any request. Raises RewoundError; StoreBusy when nobody answers."""
+        """The reply to any request. Raises RewoundError; StoreBusy when nobody answers, or when an
+        owner ends in the middle of an answer that is told in parts."""
         request, refused = sift(request)
         tries = _Tries(self)
+        told = Told()
         while True:
             try:
                 store = self._owned(tries)
                 if store is not None:
                     return merged(store.engine.call(request, actor), refused)
                 request = _keyed(request)
-                return merged(self._ask(request, actor, tries), refused)
+                with told.hearing():
+                    return merged(self._ask(request, actor, tries), refused)
             except Closed:
                 pass  # handed over, or closed: the next round tells which
             except wire.PeerGone as gone:
                 tries.gone = gone
             if asker_here().gone:
                 raise StoreBusy("whoever asked this has gone") from None
+            if told.any:
+                raise StoreBusy("the owner of the store ended while it answered: ask again")
             tries.pause()
 
     def submit(self, request: q.Write, actor: Actor = PERSON) -> Future[Reply]:

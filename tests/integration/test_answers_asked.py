@@ -13,7 +13,7 @@ from rewound.eventlog.clock import SystemClock
 from rewound.eventlog.errors import InvalidInput, NotFound, RewoundError, StoreBusy
 from rewound.llm.chat import Chat
 from rewound.llm.question_answering import AnsweredWith, Query, Recalled, Saying
-from rewound.memory import AsyncMemory, Memory, responding
+from rewound.memory import AsyncMemory, Memory, host, responding
 from rewound.memory import replies as r
 from rewound.memory import requests as q
 from rewound.memory.file_reads import FileReads
@@ -404,6 +404,26 @@ def test_through_another_process_in_parts_and_stopped_as_well(
             whole = other.ask("where does Nina work")
             assert whole.text == "Nina works at Orbit Labs. [1]" and not whole.notes
         link.close()
+
+
+def test_an_answer_that_a_hand_over_breaks_off_is_not_told_twice(
+    tmp_path: Path, speaker: SpeakingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "_GRACE_S", 0.01)  # the owner waits no longer for what it answers
+    with remembering(tmp_path, speaker):
+        asks = Link(tmp_path, models=models_at(None), may_own=False)
+        takes = Link(tmp_path, models=models_at(None))
+        with Memory(link=asks) as other:
+            speaker.pieces = ("Nina works at Orbit Labs [1]. She ", None, "is there [1].")
+            parts = other.ask_stream("where does Nina work")
+            kinds = [type(next(parts)), type(next(parts))]
+            assert kinds == [r.SourcesGiven, r.Sentence]
+            takes.take_over()
+            with pytest.raises(StoreBusy, match="ended while it answered: ask again"):
+                next(parts)
+            assert other.ask("where does Nina work").answered, "the next owner answers"
+        takes.close()
+        asks.close()
 
 
 def test_a_search_whose_caller_has_gone_asks_no_model(
