@@ -129,10 +129,10 @@ def _tracings(
 ) -> list[_Tracing]:
     """The searches for the question and for each of its parts."""
     whole = question.query if asking.words is None else asking.words
-    queries = [(part, asking.meanings.get(part)) for part in asking.parts]
+    queries = [(part, part, asking.meanings.get(part)) for part in asking.parts]
     return [
-        _Tracing(view, question, when, criteria, missing, query, meaning, end)
-        for query, meaning in ((whole, asking.meaning), *queries)
+        _Tracing(view, question, when, criteria, missing, said, query, meaning, end)
+        for said, query, meaning in ((question.query, whole, asking.meaning), *queries)
     ]
 
 
@@ -180,8 +180,8 @@ def _fate(ref: Ref, kept: Kept, place: int | None = None) -> Fate:
 
 
 class _Tracing:
-    """One search, run once, in which items are looked for; `end` is what came of it after all
-    stages, where there were any."""
+    """One search, run once, in which items are looked for: for what was `said`, in the words of
+    `query`. `end` is what came of it after all stages, where there were any."""
 
     def __init__(
         self,
@@ -190,6 +190,7 @@ class _Tracing:
         when: When,
         criteria: Criteria,
         missing: Missing,
+        said: str,
         query: str,
         meaning: Query | None,
         end: Final | None,
@@ -203,7 +204,7 @@ class _Tracing:
         self._meaning = meaning
         self._end = end
         self._within = Within(view, question.scope, when.at)
-        self._ran = run(view, query, criteria, question.limit, meaning)
+        self._ran = run(view, query, criteria, question.limit, meaning, said)
         self._explaining: x.Explaining | None = None
         if isinstance(self._ran, Ran):
             self._explaining = x.Explaining(self._ran, question.limit)

@@ -62,9 +62,10 @@ def gathered(
     """Search for a question, in the words that are set for it, and for its parts."""
     queries = (question if asking.words is None else asking.words, *asking.parts)
     meanings = (asking.meaning, *(asking.meanings.get(part) for part in asking.parts))
+    asked = (question, *asking.parts)
     runs = tuple(
-        run(view, query, criteria, limit, meaning)
-        for query, meaning in zip(queries, meanings, strict=True)
+        run(view, query, criteria, limit, meaning, said)
+        for query, meaning, said in zip(queries, meanings, asked, strict=True)
     )
     hits, origin = merged([hits_of(ran) for ran in runs], limit)
     return Gathered(hits, queries, runs, origin)

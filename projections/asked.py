@@ -7,7 +7,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from rewound.projections.tokens import tokenize
+from rewound.projections.tokens import query_terms, tokenize
 
 _ASSISTANT = re.compile(
     r"\b(?:you (?:said|told|mentioned|recommended|suggested|gave|provided|listed|described"
@@ -43,6 +43,10 @@ _MONTH = re.compile(
 )
 """*May* is mostly a verb."""
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_DATE = re.compile(
+    rf"(?:\b{_DAY} (?:of )?)?(?:{_MONTH.pattern})(?: {_DAY}\b)?|\b(?:19|20)\d\d(?:-\d\d){{0,2}}\b"
+)
 _SUGGESTING = (
     "suggest suggestion recommend recommendation tip advice idea help helpful useful interesting"
     " thinking looking good find might"
@@ -84,6 +88,13 @@ def names(query: str) -> frozenset[str]:
     """The terms of words that are written as names are: with a capital inside of a sentence."""
     words = (word for word in _INSIDE.findall(query[:_CHARS]) if word[0].isupper())
     return frozenset(term for word in words for term in tokenize(word))
+
+
+def dates(query: str) -> frozenset[str]:
+    """The terms of the months, years and days that a query names. When something was said, or
+    held, seldom stands in its words."""
+    found = _DATE.findall(query[:_CHARS].lower())
+    return frozenset(term for date in found for term in query_terms(date))
 
 
 def asked(query: str) -> Asked:

@@ -69,6 +69,8 @@ class Query(NamedTuple):
     """For each phrase in quotes, as far as anybody says one, the entries that say it."""
     names: frozenset[str] = frozenset()
     """The terms that are of names."""
+    aside: frozenset[str] = frozenset()
+    """Terms whose lack says nothing: of dates, and such as the question itself does not hold."""
 
     def weights(self) -> dict[str, float]:
         """How telling each term is: its idf."""
@@ -168,14 +170,18 @@ def _evidence(seen: _Seen, says: Mask, held: Sequence[int]) -> Evidence:
     entries = query.statistics.entries
     names = np.zeros(len(query.lists), np.bool_)
     names[: len(query.terms)] = [term in query.names for term in query.terms]
+    tells = np.ones(len(query.lists), np.bool_)
+    tells[: len(query.terms)] = [term not in query.aside for term in query.terms]
+    if not tells.any():
+        tells[:] = True
     high, low = items.view(">u8").reshape(-1, 2).T
     places = np.empty(len(items), np.int64)
     places[np.lexsort((low, high))] = np.arange(len(items))
     return Evidence(
-        says,
-        np.array([bm25.idf(entries, count) for count in held], np.float64),
-        np.array([count > 0 for count in held], np.bool_),
-        names,
+        says[tells],
+        np.array([bm25.idf(entries, count) for count in held], np.float64)[tells],
+        np.array([count > 0 for count in held], np.bool_)[tells],
+        names[tells],
         (seen.columns.traits[seen.units] & Trait.FIRST_PERSON) != 0,
         places,
     )

@@ -45,7 +45,7 @@ _QUOTED: Final = NAMES.index("says what is quoted")
 
 
 class Evidence(NamedTuple):
-    """What the units that are ranked say of the query's terms."""
+    """What the units that are ranked say of the query's terms, as far as these tell anything."""
 
     says: Mask
     """Which unit says which term, shape (terms, units)."""

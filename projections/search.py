@@ -14,7 +14,7 @@ import numpy as np
 
 from rewound.eventlog.ids import Kind, Ref
 from rewound.projections import bm25, entries, ranking
-from rewound.projections.asked import Asked, asked, names
+from rewound.projections.asked import Asked, asked, dates, names
 from rewound.projections.entries import folded
 from rewound.projections.features import Lists, Query
 from rewound.projections.ordering import Candidates, Ordered, candidates, lifts, order
@@ -108,9 +108,13 @@ def run(
     criteria: Criteria,
     limit: int,
     meaning: Vector | None = None,
+    question: str | None = None,
 ) -> Ran | Hits:
-    """The same with its stages; no hits where there is nothing to find or to ask by."""
-    begun = begin(view, query, criteria, meaning)
+    """The same with its stages; no hits where there is nothing to find or to ask by.
+
+    `question` is what was asked, where `query` has further words: nobody need say those.
+    """
+    begun = begin(view, query, criteria, meaning, question)
     if isinstance(begun, Hits):
         return begun
     selected, scores = begun.selected, begun.scores
@@ -145,7 +149,11 @@ def hits_of(ran: Ran | Hits) -> Hits:
 
 
 def begin(
-    view: ContainerView, query: str, criteria: Criteria, meaning: Vector | None
+    view: ContainerView,
+    query: str,
+    criteria: Criteria,
+    meaning: Vector | None,
+    question: str | None = None,
 ) -> Asking | Hits:
     """Select and score; no hits where there is nothing to find or to ask by."""
     selected = select(view, criteria)
@@ -182,8 +190,15 @@ def begin(
         len(tokenize(query)),
         told,
         names(query),
+        _aside(query, terms, question),
     )
     return Asking(selected, held, scores, reach)
+
+
+def _aside(query: str, terms: Sequence[str], question: str | None) -> frozenset[str]:
+    """The terms whose lack says nothing of whether anything fits."""
+    further = frozenset(terms) - set(query_terms(question)) if question else frozenset[str]()
+    return dates(query) | further
 
 
 def _telling(terms: Sequence[str], kind: Asked) -> Sequence[str]:

@@ -12,6 +12,7 @@ from rewound.http.cli import main
 from rewound.http.mcp_words import NOTHING_FITS, told
 from rewound.memory import Memory
 from rewound.memory import replies as r
+from rewound.memory import requests as q
 from rewound.memory.evaluating import told_nothing
 from rewound.memory.models import Models
 from rewound.projections.ranker import Ranker, probability
@@ -110,6 +111,15 @@ def test_what_fits_is_not_doubted(folder: Path) -> None:
     assert found.fits is not None and found.fits > 0.5
     assert found.fits == packed.fits and packed.lines
     assert not found.nothing_relevant and not packed.nothing_relevant and not found.notes
+
+
+def test_a_date_in_the_question_need_not_be_in_the_words(folder: Path) -> None:
+    with Memory(folder / "data", models=Models(embedder="none", judge="none")) as memory:
+        for when in ("in April 2026", "on 3 April 2026", "on 2026-04-03", "in May"):
+            query = f"what did Nina do with her old car {when}"
+            found = memory.call(q.Search(query=query, read_times=False))
+            assert isinstance(found, r.Found)
+            assert found.fits is not None and found.fits > 0.7, when
 
 
 def test_a_model_that_asks_is_told_so_in_words(memory: Memory) -> None:

@@ -271,3 +271,18 @@ def test_the_flag_of_a_request_is_checked(tmp_path: Path) -> None:
         assert caught.value.field == "rewrite"
     finally:
         link.close()
+
+
+def test_what_a_model_adds_need_not_be_said_by_what_fits(
+    tmp_path: Path, server: FakeServer
+) -> None:
+    server.answer = lambda path, asked: writing("adopted animal companion household hamster parrot")
+    query = "Who has adopted a spaniel?"
+    with remembering(tmp_path, server) as memory:
+        plain = memory.search(query)
+        found = memory.search(query, rewrite=True)
+        traced = memory.explain(query, id=found.hits[0].id, rewrite=True)
+    assert plain.fits is not None and plain.fits > 0.5
+    assert found.fits is not None and found.fits > 0.5
+    assert found.rewriting is not None and "hamster" in found.rewriting.query
+    assert traced.fate.found

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewound.projections.asked import Asked, asked
+from rewound.projections.asked import Asked, asked, dates
 from rewound.projections.tokens import tokenize
 
 KINDS = ("assistant", "suggestion", "when", "many", "several", "first_person")
@@ -92,6 +92,20 @@ DATES: list[tuple[str, set[int], set[int]]] = [
 def test_months_and_years_that_are_asked_for(query: str, months: set[int], years: set[int]) -> None:
     found = asked(query)
     assert (set(found.months), set(found.years)) == (months, years)
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("where did Nina work in April 2026", "april 2026"),
+        ("what was on the 3rd of April, 2026", "3rd april 2026"),
+        ("who came on May 12", "may 12"), ("what may Nina eat", ""),
+        ("what happened on 2026-04-03", "2026-04-03"), ("call 2026778", ""),
+        ("the 12 apostles in March", "march"), ("she marches", ""),
+    ],
+)  # fmt: skip
+def test_dates_that_are_asked_for(query: str, told: str) -> None:
+    assert dates(query) == set(tokenize(told))
 
 
 @pytest.mark.parametrize("quote", ["'", "\u2019"])
