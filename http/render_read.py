@@ -92,11 +92,18 @@ def packed(sheet: Sheet, reply: Packed) -> None:
     if reply.text:
         sheet.line(words.safe(reply.text).rstrip("\n"))
         sheet.line()
-    lines = words.counted(len(reply.lines), "line") if reply.lines else "nothing found"
+    lines = words.counted(len(reply.lines), "line") if reply.lines else _none_shown(reply)
     tokens = f"{reply.tokens:,} of {reply.budget:,} tokens"
     sheet.line(joined([lines, tokens, moment_line(reply.moment)]))
     stages(sheet, reply)
     sheet.notes(reply.notes)
+
+
+def _none_shown(reply: Packed) -> str:
+    """Why there is no line."""
+    if reply.nothing_relevant:
+        return "nothing found"
+    return "nothing but the recent part" if reply.recent else "no room for what was found"
 
 
 def rows_of(sheet: Sheet, items: tuple[View, ...]) -> None:

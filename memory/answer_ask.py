@@ -40,7 +40,8 @@ def inquire(question: q.Inquire, asking: Asking) -> Recollection:
         notes=got.told(len(given)),
     )
     query = Query(question.query, dated=got.asked.when, several=got.asked.several)
-    return Recollection(blank=blank, query=query, recalled=recalled)
+    crowded = got.found > 0 and not given
+    return Recollection(blank=blank, query=query, recalled=recalled, crowded=crowded)
 
 
 def _likely(fitted: Fitted) -> float:

@@ -90,8 +90,9 @@ def _fitting(hits: Hits, threshold: float, *, nearest: bool) -> tuple[Hits, int]
 
 
 def _notes(
-    query: str, hits: Hits, left_out: int, asking: Asking, when: When, *, nearest: bool
+    query: str, hits: Hits, left_out: int, asking: Asking, when: When, *, nearest: bool | None
 ) -> tuple[str, ...]:
+    """`nearest` is None where it cannot be asked for."""
     notes = (asking.meaningless,) if asking.meaningless else ()
     if hits.fits is not None and hits.nothing_fits:
         notes = (*notes, _nothing_fits(hits.fits, left_out, nearest=nearest))
@@ -114,12 +115,13 @@ def _notes(
     return (*notes, nothing)
 
 
-def _nothing_fits(fits: float, left_out: int, *, nearest: bool) -> str:
+def _nothing_fits(fits: float, left_out: int, *, nearest: bool | None) -> str:
     told = f"nothing relevant: it is {fits:.0%} likely that anything stored fits the question"
     if nearest:
         return f"{told}, and these hits are only the nearest"
     hits = "the nearest hit is" if left_out == 1 else f"the {left_out} nearest hits are"
-    return f"{told}; {hits} left out, which `nearest` shows"
+    by = "a search" if nearest is None else "`nearest`"
+    return f"{told}; {hits} left out, which {by} shows"
 
 
 def _hit(shower: Shower, match: Match, told: Set[Ref] = frozenset()) -> Hit:
@@ -214,10 +216,10 @@ def picked(question: q.Context | q.Inquire, asking: Asking) -> Picked:
     recent = recent_in(question, asking, shower)
     most_hits = _CONTEXT_HITS + recent.more
     gathering = gathered(view, question.query, narrow.criteria, most_hits, asking)
+    nearest = question.nearest if isinstance(question, q.Context) else None
+    fitting, left_out = _fitting(gathering.hits, question.threshold, nearest=bool(nearest))
     # What the recent part shows fits, too, though it is not repeated.
-    nothing = not gathering.hits.matches or gathering.hits.nothing_fits
-    nearest = isinstance(question, q.Context) and question.nearest
-    fitting, left_out = _fitting(gathering.hits, question.threshold, nearest=nearest)
+    nothing = not fitting.matches or fitting.nothing_fits
     hits = reordered(recent.without(fitting), asking.scores)
     words = asked(question.query)
     found = _relevant(hits.matches, _LIKELY_OF_SEVERAL if words.several else _LIKELY_SHARE)

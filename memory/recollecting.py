@@ -5,8 +5,10 @@ from rewound.memory.replies import Reply, Responded
 
 
 class Recollection(Reply, frozen=True, kw_only=True):
-    """A reply without its answer, and what an answerer is given. It goes to no door."""
+    """A reply without its answer, and what an answerer is given: none where the budget is too small
+    for what fits (`crowded`). It goes to no door."""
 
     blank: Responded
     query: Query
     recalled: tuple[Recalled, ...]
+    crowded: bool = False

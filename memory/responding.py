@@ -221,6 +221,8 @@ def marked(sentence: Sentence) -> str:
 
 def _why_none(found: Recollection, least: float) -> str | None:
     """Why nobody need be asked."""
+    if found.crowded:
+        return "the budget has no room for anything that fits the question"
     if not found.recalled:
         return "nothing that is stored fits the question"
     best = max(each.likely for each in found.recalled)

@@ -353,6 +353,14 @@ def test_a_fit_that_was_not_taken_says_why() -> None:
     assert "would be fitted" in dry and "undo" not in dry
 
 
+def test_a_context_without_lines_says_why() -> None:
+    none = msgspec.structs.replace(SAMPLES["Packed"], lines=(), text="", recent=None)
+    assert "nothing found" in shown(msgspec.structs.replace(none, nothing_relevant=True))
+    assert "no room for what was found" in shown(none)
+    told = msgspec.structs.replace(none, recent=SAMPLES["Recounted"].recent)
+    assert "nothing but the recent part" in shown(told)
+
+
 def test_a_page_says_how_to_go_on() -> None:
     result = run("list", link=FakeLink())
     assert "2 of 150 in default" in result.stdout

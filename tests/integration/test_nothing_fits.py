@@ -86,6 +86,29 @@ def test_a_threshold_is_told_of_as_well(memory: Memory) -> None:
     assert not bare.hits and len(bare.notes) == 1
 
 
+def test_a_threshold_leaves_nothing_relevant_by_every_door(folder: Path) -> None:
+    query = "what did Nina do with her old car"
+    with Memory(folder / "data", models=Models(embedder="none", judge="none")) as memory:
+        found, packed = memory.search(query, threshold=1.0), memory.context(query, threshold=1.0)
+    assert found.nothing_relevant and packed.nothing_relevant
+    assert found.notes == packed.notes and found.notes[0].startswith("nothing relevant: 2 hits")
+
+
+def test_an_answer_names_no_option_that_it_has_not(memory: Memory) -> None:
+    with memory:
+        told = memory.ask(QUERY)
+    assert not told.given and told.reason == "nothing that is stored fits the question"
+    assert told.notes[0].endswith("the 2 nearest hits are left out, which a search shows")
+
+
+def test_what_has_no_room_is_not_told_as_what_does_not_fit(memory: Memory) -> None:
+    with memory:
+        told, packed = memory.ask("bicycle", budget=3), memory.context("bicycle", budget=3)
+    assert told.reason == "the budget has no room for anything that fits the question"
+    assert not packed.nothing_relevant and not packed.lines
+    assert told.notes == packed.notes == ("1 more hit did not fit into the budget",)
+
+
 def test_whoever_looks_for_words_finds_them(memory: Memory) -> None:
     """However unlikely all else is."""
     with memory:
