@@ -118,20 +118,31 @@ class Summarizing:
     # --- reading
 
     def _begin(self, views: ViewReader, room: int, now_us: int, *, hurried: bool) -> None:
-        for talk in self._queue.batch(TALKS_MAX, views, now_us):
-            if room <= 0:
+        chosen = self._queue.batch(TALKS_MAX, views, now_us)
+        done = 0
+        try:
+            for talk in chosen:
+                if room <= 0:
+                    break
+                room -= self._begin_one(views, talk, now_us, hurried)
+                done += 1
+        finally:
+            # Nothing is lost by an error: that conversation comes again, behind the others.
+            for talk in (*chosen[done + 1 :], *chosen[done : done + 1]):
                 self._queue.again(talk)
-                continue
-            if (talk.container, _ref(talk)) in self._under_way:
-                self._queue.again(talk, now_us + round(_NOT_ASKED_S * 1e6))
-                continue
-            found = look(views.container(talk.container), talk.id, self._recent_chars)
-            ready = [due for due in found.due if self._is_ready(talk, due, now_us, hurried)]
-            if ready:
-                room -= 1
-                self._start(talk, ready[0])
-            elif not found.due:
-                self._queue.rests(talk, found.room)
+
+    def _begin_one(self, views: ViewReader, talk: Talk, now_us: int, hurried: bool) -> bool:
+        """Whether it is worked on from now on."""
+        if (talk.container, _ref(talk)) in self._under_way:
+            self._queue.again(talk, now_us + round(_NOT_ASKED_S * 1e6))
+            return False
+        found = look(views.container(talk.container), talk.id, self._recent_chars)
+        ready = [due for due in found.due if self._is_ready(talk, due, now_us, hurried)]
+        if ready:
+            self._start(talk, ready[0])
+        elif not found.due:
+            self._queue.rests(talk, found.room)
+        return bool(ready)
 
     def _is_ready(self, talk: Talk, due: Unsummarised, now_us: int, hurried: bool) -> bool:
         """Whether it is to be tried now; if it is later, the conversation is looked at then."""
@@ -210,18 +221,19 @@ class Summarizing:
             self._engine.workers.call(self)
 
     def _take(self) -> None:
-        for (talk, due), drafts in self._under_way.take():
+        """Record what is done; raises what keeps the store from recording anything."""
+        taken = self._under_way.take()
+        later_us = self._engine.clock.now_us() + round(_NOT_ASKED_S * 1_000_000)
+        for (talk, _), drafts in taken:  # there may be more of it, or it has changed
+            self._queue.again(talk, later_us if drafts is None else 0)
+        for (_, due), drafts in taken:
+            if drafts is None:
+                continue
             if self._engine.closing:
                 return  # what is left is found to be done by the next owner
-            if drafts is None:
-                later_us = self._engine.clock.now_us() + round(_NOT_ASKED_S * 1_000_000)
-                self._queue.again(talk, later_us)
-                continue
             error = self._engine.submit_record(Record(due.container, tuple(drafts))).exception()
             if error is not None and not isinstance(error, Conflict | NotFound):
-                self._queue.again(talk)
                 raise error
-            self._queue.again(talk)  # there may be more of it, or it has changed
 
 
 def _ref(talk: Talk) -> Ref:

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from rewound.eventlog.errors import StoreFull
 from rewound.llm import breaking
-from rewound.memory import Memory, summarizing
+from rewound.memory import Memory, summarizing, workers
 from rewound.memory import replies as r
 from tests.integration.chatting import ChatServer
 from tests.integration.summing import TALK, shown, summaries, summing, summing_server, talk
+from tests.integration.test_dispatching import eventually
 
 
 @pytest.fixture
@@ -175,6 +177,41 @@ def test_what_is_too_long_for_the_model_is_cut(tmp_path: Path, server: ChatServe
 
 def texts_of(told: str) -> list[str]:
     return [each["text"] for each in shown(told)["messages"]]
+
+
+@pytest.mark.parametrize("trouble", ["recording", "looking"])
+def test_an_error_loses_no_conversation(
+    tmp_path: Path, server: ChatServer, trouble: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither those whose summaries were not recorded, nor those that were to be looked at."""
+    monkeypatch.setattr(workers, "_RETRY_S", (1e-3, 1e-3))
+    server.mode = "slow"
+    with summing(tmp_path, server) as memory:
+        memory.workers("pause")
+        for name in ("one", "two", "three"):
+            talk(memory, *TALK[:3], conversation=name)
+        store = memory.link._store
+        assert store is not None
+        engine, failing = store.engine, True
+        submit, look = engine.submit_record, summarizing.look
+
+        def full(*given: Any) -> Any:
+            nonlocal failing
+            if failing:
+                failing = False
+                raise StoreFull("the disk is full")
+            return submit(*given) if trouble == "recording" else look(*given)
+
+        if trouble == "recording":
+            monkeypatch.setattr(engine, "submit_record", full)
+        else:
+            monkeypatch.setattr(summarizing, "look", full)
+        memory.workers("resume")
+        assert server.begun.wait(30)
+        server.mode = "ok"
+        server.go_on.set()
+        eventually(lambda: len(memory.events(types=["summary written"]).events) == 3)
+        assert not failing
 
 
 def test_a_killed_store_goes_on_where_it_was(tmp_path: Path, server: ChatServer) -> None:
