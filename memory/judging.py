@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, NamedTuple
 
 from rewound.eventlog import events as e
-from rewound.eventlog.errors import Conflict, NotFound, RewoundError
+from rewound.eventlog.errors import Conflict, NotFound
 from rewound.eventlog.ids import ContainerId, EventId, FactId, Kind, Ref
 from rewound.eventlog.log import Recorded
 from rewound.llm.askers import asking_while
@@ -26,7 +26,7 @@ from rewound.memory.claims import is_shown
 from rewound.memory.link import VERDICTS
 from rewound.memory.returning import came_back, judged_without, left_behind
 from rewound.memory.unjudged import Unjudged
-from rewound.memory.weighing import Scales, Weighed, judge_name, stands
+from rewound.memory.weighing import Scales, Weighed, judge_name, unchanged
 
 if TYPE_CHECKING:
     from rewound.llm.reading import Table
@@ -117,7 +117,7 @@ class Judging:
         self._queue.drop(read.container, read.done, read.held, skip=True)
         if not read.weighed:
             return 0.0 if read.done or read.cause is not None else _LOOK_AGAIN_S
-        still = self._standing(read)
+        still = unchanged(self._engine, read.container, read.held, read.weighed)
         try:
             opinions = self._opinions(read, still)
         except JudgeFailed as failed:
@@ -217,26 +217,6 @@ class Judging:
         told = iter(given)
         self._failures = 0
         return [[next(told) for _ in each.pairs] for each in weighed]
-
-    def _standing(self, read: _Read) -> Callable[[], bool]:
-        """Tells whether all that is to be judged still stands: what was forgotten while it waited
-        for a model is shown to none."""
-        stood = read.held
-
-        def still() -> bool:
-            nonlocal stood
-            try:
-                with self._engine.reading() as views:
-                    view = views.container(read.container)
-                    if view.position != stood:
-                        if not all(stands(view, each) for each in read.weighed):
-                            return False
-                        stood = view.position
-                    return True
-            except RewoundError:
-                return False  # it cannot be known: the store closes, or its views are far behind
-
-        return still
 
     def _ready(self) -> Judge | None:
         if not self._made:

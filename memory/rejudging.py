@@ -17,8 +17,9 @@ from rewound.eventlog.errors import Conflict, NotFound, ReadOnly, RewoundError
 from rewound.eventlog.ids import ContainerId, EventId, FactId, GroupId, Kind, Ref, show
 from rewound.eventlog.instants import Instant
 from rewound.eventlog.log import Draft
+from rewound.llm.askers import asking_while
 from rewound.llm.extraction import Drawn, ExtractionFailed, Extractor, Paced
-from rewound.llm.judging import Judge, JudgeFailed, Opinion, Pair
+from rewound.llm.judging import Judge, JudgeFailed, Opinion
 from rewound.memory import deciding as d
 from rewound.memory import drawing, sources
 from rewound.memory import requests as q
@@ -27,7 +28,7 @@ from rewound.memory.ending import unsaid
 from rewound.memory.fitting import FLIPS_TOLD, flips_of, record_all
 from rewound.memory.moments import position_since, zone_of
 from rewound.memory.replies import Flip, Hidden, Rejudged
-from rewound.memory.weighing import Scales, judge_name
+from rewound.memory.weighing import Scales, Weighed, judge_name, unchanged
 from rewound.projections.jobs import JobRow, JobState
 
 if TYPE_CHECKING:
@@ -152,7 +153,8 @@ class _Work:
 
     def _draw_one(self, extractor: Extractor, source: sources.Source) -> None:
         said = source.said()
-        drawn = extractor.extract(said) if said else []
+        with asking_while(lambda: self._is_as_read(source)):
+            drawn = extractor.extract(said) if said else []
         with self._engine.reading() as views:
             view = views.container(self._container)
             redrawn = _redrawn(view, source, drawn, extractor.name, self._engine)
@@ -175,6 +177,15 @@ class _Work:
         except (Conflict, NotFound) as error:
             self._begun = begun
             self._notes.append(f"{source.ref} changed meanwhile and stays: {error.message}")
+
+    def _is_as_read(self, source: sources.Source) -> bool:
+        """Whether it still shows the same words: what was forgotten is shown to no model."""
+        try:
+            with self._engine.reading() as views:
+                now = _source(views.container(self._container), source.ref)
+        except RewoundError:
+            return False  # it cannot be known: the store closes, or its views are far behind
+        return now is not None and now.said() == source.said()
 
     # --- judging
 
@@ -215,14 +226,7 @@ class _Work:
         record_all(self._engine, self._container, rest, PERSON)
 
     def _compare(self, facts: Sequence[FactId], model: Judge | None) -> Iterator[_Verdict]:
-        with self._engine.reading() as views:
-            view = views.container(self._container)
-            scales = Scales(view, self._engine.clock.now_us(), self._rows)
-            rows = [row for fact in facts if (row := view.fact(fact)) is not None]
-            weighed = [scales.compare(row) for row in rows]
-        opinions: list[Sequence[Opinion | None]] = [[] for _ in weighed]
-        if model is not None:
-            opinions = _opinions(model, [each.pairs for each in weighed])
+        scales, weighed, opinions = self._weigh(facts, model)
         self._judged += len(weighed)
         with self._engine.reading() as views:
             view = views.container(self._container)
@@ -245,14 +249,27 @@ class _Work:
                         flips,
                     )
 
-
-def _opinions(model: Judge, pairs: Sequence[Sequence[Pair]]) -> list[Sequence[Opinion | None]]:
-    flat = [pair for each in pairs for pair in each]
-    try:
-        given = iter(model.opinions(flat))
-    except JudgeFailed as failed:
-        raise RewoundError(f"the judge failed: {failed}") from failed
-    return [[next(given) for _ in each] for each in pairs]
+    def _weigh(
+        self, facts: Sequence[FactId], model: Judge | None
+    ) -> tuple[Scales, list[Weighed], list[Sequence[Opinion | None]]]:
+        """The facts that show, held against others, with what a model says of them. What changed
+        before it was asked about is compared anew. Raises RewoundError where it fails."""
+        while True:
+            with self._engine.reading() as views:
+                view = views.container(self._container)
+                scales = Scales(view, self._engine.clock.now_us(), self._rows)
+                rows = [row for fact in facts if (row := view.fact(fact)) is not None]
+                weighed = [scales.compare(row) for row in rows if is_shown(view, FactId(row.id))]
+                still = unchanged(self._engine, self._container, view.position, weighed)
+            if model is None:
+                return scales, weighed, [[] for _ in weighed]
+            try:
+                with asking_while(still):
+                    given = iter(model.opinions([pair for each in weighed for pair in each.pairs]))
+                return scales, weighed, [[next(given) for _ in each.pairs] for each in weighed]
+            except JudgeFailed as failed:
+                if still():
+                    raise RewoundError(f"the judge failed: {failed}") from failed
 
 
 # --- sources
@@ -270,7 +287,7 @@ def _read_before(view: ContainerView, since: int) -> Iterator[Ref]:
 
 def _source(view: ContainerView, ref: Ref) -> sources.Source | None:
     row = view.row(ref)
-    if row is None:
+    if row is None or view.hidden(ref) is not None:
         return None
     bodies = row.state.pieces if ref.kind is Kind.DOCUMENT else (row.state.text,)
     wanted = tuple(body.place(0) for body in bodies)

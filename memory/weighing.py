@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rewound.eventlog.enums import Outcome
-from rewound.eventlog.ids import FactId
+from rewound.eventlog.errors import RewoundError
+from rewound.eventlog.ids import ContainerId, FactId
 from rewound.llm.judging import Evidence, Judge, Opinion, Pair
 from rewound.llm.probing import told_of
 from rewound.memory.candidates import Candidates, own_vector
@@ -20,6 +21,7 @@ from rewound.memory.policies import InForce, in_force
 
 if TYPE_CHECKING:
     from rewound.llm.reading import Table
+    from rewound.memory.engine import Engine
     from rewound.projections.facts import FactRow
     from rewound.projections.reader import ContainerView
     from rewound.projections.rows import Row
@@ -54,6 +56,29 @@ def stands(view: ContainerView, weighed: Weighed) -> bool:
         if row is None or not is_shown(view, fact) or claim_of(view, row) != claim:
             return False
     return True
+
+
+def unchanged(
+    engine: Engine, container: ContainerId, held: int, weighed: Sequence[Weighed]
+) -> Callable[[], bool]:
+    """Tells whether all that is to be judged still stands as it did at position `held`: what was
+    forgotten while it waited for a model is shown to none."""
+    stood = held
+
+    def still() -> bool:
+        nonlocal stood
+        try:
+            with engine.reading() as views:
+                view = views.container(container)
+                if view.position != stood:
+                    if not all(stands(view, each) for each in weighed):
+                        return False
+                    stood = view.position
+                return True
+        except RewoundError:
+            return False  # it cannot be known: the store closes, or its views are far behind
+
+    return still
 
 
 class Scales:
