@@ -155,16 +155,20 @@ class _Work:
         said = source.said()
         with asking_while(lambda: self._is_as_read(source)):
             drawn = extractor.extract(said) if said else []
+        if not self._is_as_read(source):
+            self._notes.append(f"{source.ref} changed meanwhile and stays")
+            return
         with self._engine.reading() as views:
             view = views.container(self._container)
             redrawn = _redrawn(view, source, drawn, extractor.name, self._engine)
         self._sources += 1
-        if not redrawn.learned and not redrawn.ended:
-            return
-        self._learned += redrawn.learned
-        self._ended += redrawn.ended
-        if self._dry_run:
-            return
+        if redrawn.learned or redrawn.ended:
+            if self._dry_run or self._record_drawn(source, redrawn):
+                self._learned += redrawn.learned
+                self._ended += redrawn.ended
+
+    def _record_drawn(self, source: sources.Source, redrawn: _Redrawn) -> bool:
+        """Whether it was recorded."""
         drafts = list(redrawn.drafts)
         begun, first = self._begun, self._own()
         if first is not None:
@@ -177,6 +181,8 @@ class _Work:
         except (Conflict, NotFound) as error:
             self._begun = begun
             self._notes.append(f"{source.ref} changed meanwhile and stays: {error.message}")
+            return False
+        return True
 
     def _is_as_read(self, source: sources.Source) -> bool:
         """Whether it still shows the same words: what was forgotten is shown to no model."""

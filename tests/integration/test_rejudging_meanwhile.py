@@ -57,6 +57,28 @@ def test_a_message_forgotten_meanwhile_is_read_by_none(tmp_path: Path, action: s
         assert len(server.told) == 2 and not any("CANARY" in told for told in server.told)
 
 
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_what_is_forgotten_while_it_is_read_is_not_told(tmp_path: Path, dry_run: bool) -> None:
+    def shorter(told: str) -> Any:
+        made = echo(told)
+        for fact in made["facts"]:
+            fact["text"] = fact["quote"].split(" in ")[0]
+        return made
+
+    with nodes(1) as (server,), store(tmp_path, server) as memory, ThreadPoolExecutor() as pool:
+        said = ["The CANARY sings in May.", "The dog barks in June."]
+        sent = memory.add_messages(said).items
+        memory.workers("wait")
+        server.good = shorter
+        over, go_on = held(memory, server, pool, extractor=True, dry_run=dry_run)
+        memory.forget(sent[0].id or "")
+        go_on.set()
+        told = over.result(30)
+        assert [fact.text for fact in told.learned] == ["The dog barks"]
+        assert [fact.text for fact in told.ended] == ["The dog barks in June"]
+        assert told.notes == (f"{sent[0].id} changed meanwhile and stays",) and told.sources == 1
+
+
 def test_a_message_forgotten_while_it_waits_for_a_node_is_read_by_none(tmp_path: Path) -> None:
     with nodes(1) as (server,), store(tmp_path, server) as memory, ThreadPoolExecutor() as pool:
         (sent,) = memory.add_messages(SECRET).items
