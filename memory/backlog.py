@@ -181,6 +181,8 @@ class Backlog:
         with self._guard:
             if self._queues or not self._opened or any(map(self._has_room, self._unseen)):
                 return 0.0
+            if self._gathering is not None and self._gathering.is_lost(now_us):
+                return 0.0
             times = [later.due_us for later in self._later.values()]
             gathered_us = None if self._gathering is None else self._gathering.next_us()
             if gathered_us is not None:

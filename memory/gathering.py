@@ -58,6 +58,10 @@ class Gathering:
         """When something is due, at the earliest; None while nothing waits."""
         return self._next_us
 
+    def is_lost(self, now_us: int) -> bool:
+        """Whether something waits by a clock that does not tell for how long: all of it is due."""
+        return self._next_us is not None and self._rhythm.is_lost(now_us, self._seen_us)
+
     def add(self, container: ContainerId, conversation: bytes, ref: Ref, at_us: int) -> None:
         """Let a message wait that was recorded at a time, if it does not yet."""
         if (container, ref) in self._where:
@@ -74,6 +78,7 @@ class Gathering:
     def take(self, now_us: int, *, awaited: bool = False) -> list[tuple[ContainerId, list[Ref]]]:
         """What is due, or all when it is awaited: oldest first, as many together as are read in
         one call."""
+        awaited = awaited or self.is_lost(now_us)
         now_us = max(now_us, self._seen_us)
         if self._next_us is None or (self._next_us > now_us and not awaited):
             return []

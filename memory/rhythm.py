@@ -35,6 +35,11 @@ class Rhythm(NamedTuple):
             return oldest_us
         return min(newest_us + self.quiet_us, oldest_us + self.age_us)
 
+    def is_lost(self, now_us: int, seen_us: int) -> bool:
+        """Whether the clock was put back by more than a quiet moment since `seen_us` was recorded.
+        It does not tell then for how long anything has waited, so nothing waits."""
+        return now_us < seen_us - self.quiet_us
+
     def due(self, times: Sequence[int], now_us: int) -> int:
         """How many of the messages that wait in a conversation are to be read now, from the oldest;
         `times` are those at which they were recorded, in order."""

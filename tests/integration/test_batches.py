@@ -107,6 +107,24 @@ def test_the_oldest_waits_no_longer_than_its_age(tmp_path: Path, node: ScriptedN
         assert calm.read() == [[box(n) for n in range(6)]]
 
 
+def test_a_clock_put_back_lets_nothing_wait_for_it(tmp_path: Path, node: ScriptedNode) -> None:
+    with opened(Calm(tmp_path, node)) as calm:
+        calm.say(1)
+        calm.clock.at -= 50 * S
+        calm.say(2)
+        assert calm.states() == ["waiting", "waiting"], "as if it stood"
+        calm.clock.at -= 3600 * S
+        calm.say(3)
+        eventually(lambda: len(calm.facts()) == 3)
+        assert calm.read() == [[box(1), box(2), box(3)]]
+    left = Calm(tmp_path, node)
+    left.clock.at += 120 * S
+    with opened(left):
+        left.say(4)
+    with opened(Calm(tmp_path, node)) as after:
+        eventually(lambda: len(after.facts()) == 4)
+
+
 def test_what_is_waited_for_is_read_at_once(tmp_path: Path, node: ScriptedNode) -> None:
     with opened(Calm(tmp_path, node)) as calm:
         calm.say(1, 2)

@@ -111,5 +111,8 @@ def test_what_is_awaited_does_not_wait() -> None:
 def test_a_clock_behind_what_was_recorded_makes_nothing_wait_longer() -> None:
     gathering = Gathering(CALM)
     gathering.add(HOME, b"a", message(0), 1_000)
-    gathering.add(HOME, b"b", message(1), 1_200)
-    assert gathering.take(0) == [(HOME, [message(0)])]
+    gathering.add(HOME, b"b", message(1), 1_150)
+    assert gathering.take(1_060) == [(HOME, [message(0)])]
+    assert not gathering.is_lost(1_050) and gathering.is_lost(1_049)
+    assert gathering.take(1_049) == [(HOME, [message(1)])], "it was put back"
+    assert not gathering.is_lost(0)
