@@ -65,7 +65,7 @@ class _Read(NamedTuple):
     cause: EventId | None = None
     """By which facts came back that these were judged without: they are judged again."""
     returned: tuple[int, int] = (0, 0)
-    """Where to look once more if the judge fails: see `Unjudged.look_on`."""
+    """Where to look once more if the judge or the writer fails: see `Unjudged.look_on`."""
 
 
 class Judging:
@@ -119,12 +119,13 @@ class Judging:
             return 0.0 if read.done or read.cause is not None else _LOOK_AGAIN_S
         still = unchanged(self._engine, read.container, read.held, read.weighed)
         try:
-            opinions = self._opinions(read, still)
-        except JudgeFailed as failed:
+            self._record(read, self._opinions(read, still))
+        except Exception as error:
             if read.cause is not None:
                 self._queue.look_on(read.container, *read.returned)
-            return self._failed(failed) if still() else _LOOK_AGAIN_S
-        self._record(read, opinions)
+            if not isinstance(error, JudgeFailed):
+                raise
+            return self._failed(error) if still() else _LOOK_AGAIN_S
         return None if self._queue.idle() else 0.0
 
     def nodes_are_back(self) -> None:

@@ -3,12 +3,16 @@ held against it, and what was not compared because it stood between."""
 
 from collections.abc import Iterator
 from itertools import count
+from typing import Any
 
 import pytest
 
-from rewound.memory import Memory, judging
+from rewound.eventlog.errors import StoreFull
+from rewound.memory import Memory, judging, workers
+from rewound.memory import replies as r
 from rewound.memory.models import Models
 from tests.integration.stating import stands
+from tests.integration.test_dispatching import eventually
 
 RULES = Models(embedder="none", extractor="rules", judge="rules")
 State = list[tuple[str, str, str | None]]
@@ -113,3 +117,31 @@ def test_what_follows_from_an_undo_is_caused_by_it(store: Memory) -> None:
     (judged,) = [each for each in events if undoing in each.causes]
     lifted = [each.type for each in events if judged.id in each.causes]
     assert judged.type == "facts judged" and lifted == ["fact reinstated"]
+
+
+def test_what_could_not_be_recorded_is_settled_once_it_can(
+    store: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "_RETRY_S", (1e-3, 1e-3))
+    texts = CHAINS["three homes"]
+    memory = said(store, list(enumerate(texts, 1)))
+    assert store.link._store is not None
+    engine, failing = store.link._store.engine, True
+    submit = engine.submit_record
+
+    def full(found: Any, **more: Any) -> Any:
+        nonlocal failing
+        if failing and found.causes:
+            failing = False
+            raise StoreFull("the disk is full")
+        return submit(found, **more)
+
+    monkeypatch.setattr(engine, "submit_record", full)
+    undoing = memory.undo(str(memory.list(what="message").items[1].event)).event
+    eventually(lambda: any(undoing in event.causes for event in judged(memory)))
+    assert not failing
+    assert state(memory) == state(said(store, [(1, texts[0]), (3, texts[2])]))
+
+
+def judged(memory: Memory) -> tuple[r.EventView, ...]:
+    return memory.events(types=["facts judged"], limit=100).events
