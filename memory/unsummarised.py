@@ -49,6 +49,9 @@ FREE_SHARE = 0.25
 CHARS_MAX = 20_000
 """Characters that are given to a model at once, one message at least."""
 
+MESSAGES_MAX = 200
+"""Messages at most: a model takes a hundred at once, and an attempt names all that it was given."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unsummarised:
@@ -168,7 +171,7 @@ def _unsummarised(
 ) -> Unsummarised:
     taken = [*rows[:1]]
     left = CHARS_MAX - rows[0].state.text.chars
-    for row in rows[1:]:
+    for row in rows[1:MESSAGES_MAX]:
         left -= row.state.text.chars
         if left < 0:
             break

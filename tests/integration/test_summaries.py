@@ -9,7 +9,7 @@ import pytest
 
 from rewound.eventlog.errors import StoreFull
 from rewound.llm import breaking
-from rewound.memory import Memory, summarizing, workers
+from rewound.memory import Memory, summarizing, unsummarised, workers
 from rewound.memory import replies as r
 from tests.integration.chatting import ChatServer
 from tests.integration.summing import TALK, shown, summaries, summing, summing_server, talk
@@ -253,6 +253,25 @@ def test_messages_of_different_scopes_are_never_summed_up_together(
         for asked in server.told:
             told = texts_of(asked)
             assert set(told) <= set(TALK[:3]) or set(told) <= set(TALK[3:6])
+
+
+def test_an_attempt_is_at_a_bounded_number_of_messages(
+    tmp_path: Path, server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unsummarised, "MESSAGES_MAX", 3)
+    server.mode = "empty"
+    with summing(tmp_path, server) as memory:
+        ids = talk(memory, *TALK)
+        memory.workers("wait")
+        (failed,) = memory.events(types=["summary failed"]).events
+        assert failed.data["messages"] == ids[:3]
+        server.mode = "ok"
+        memory.retry([ids[0]])
+        assert [event.data["messages"] for event in summaries(memory)] == [
+            ids[:3],
+            ids[3:6],
+            ids[6:7],
+        ]
 
 
 def test_undoing_a_message_takes_its_summaries_along(tmp_path: Path, server: ChatServer) -> None:
