@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from rewound.llm.embedding import EmbeddingFailed, Vectors, checked
 from rewound.llm.model_files import PinnedFile
+from rewound.llm.native_runs import RUNS
 from rewound.llm.onnx_running import (
     TRIM_TOKENS,
     Loaded,
@@ -169,7 +170,8 @@ def _run(session: Session, pieces: Sequence[Pieces]) -> npt.NDArray[np.float32]:
         mask[row, : len(ids)] = 1
     feed = {"input_ids": inputs, "attention_mask": mask, "token_type_ids": np.zeros_like(inputs)}
     try:
-        hidden = np.asarray(session.run(None, feed)[0], np.float32)
+        with RUNS.one():
+            hidden = np.asarray(session.run(None, feed)[0], np.float32)
     except Exception as error:  # its errors are of types of their own, below Exception only
         raise EmbeddingFailed(
             f"the embedding model could not run: {type(error).__name__}"

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from rewound.llm.embedding import EmbeddingFailed, Vectors, checked
 from rewound.llm.model_folder import ModelFolder, Pooling, read_folder
+from rewound.llm.native_runs import RUNS
 from rewound.llm.onnx_running import (
     TRIM_TOKENS,
     Loaded,
@@ -185,7 +186,8 @@ class _Graph:
         }
         feed = {name: np.array([values[name]], kind) for name, kind in self._inputs.items()}
         try:
-            made = np.asarray(self._session.run([self._output], feed)[0], np.float32)
+            with RUNS.one():
+                made = np.asarray(self._session.run([self._output], feed)[0], np.float32)
         except Exception as error:  # its errors are of types of their own, below Exception only
             raise EmbeddingFailed(
                 f"the embedding model could not run: {type(error).__name__}"

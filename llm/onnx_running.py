@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from rewound.llm.native_runs import RUNS
+
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
@@ -59,6 +61,7 @@ def open_session(model: Path, cores: int) -> Session:
     os.putenv("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime  # type: ignore[import-untyped]
 
+    RUNS.settle_at_exit()
     onnxruntime.disable_telemetry_events()  # if something else imported it before
     options = onnxruntime.SessionOptions()
     # Left to itself it also ties its threads to cores, which are others' too.
@@ -71,9 +74,10 @@ def open_session(model: Path, cores: int) -> Session:
     options.enable_cpu_mem_arena = False
     options.enable_mem_pattern = False
     options.log_severity_level = 3  # errors only
-    session: Session = onnxruntime.InferenceSession(
-        str(model), options, providers=["CPUExecutionProvider"]
-    )
+    with RUNS.one():
+        session: Session = onnxruntime.InferenceSession(
+            str(model), options, providers=["CPUExecutionProvider"]
+        )
     return session
 
 

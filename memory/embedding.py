@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rewound.projections.views import ViewReader
 
 BATCH = 64
-"""Texts a step: a fifth of a second of short ones, so that closing waits no longer."""
+"""Texts a step: a fifth of a second of short ones. Closing waits for a portion of them only."""
 
 BUSY_BATCH = 8
 QUIET_S = 0.05

@@ -24,6 +24,7 @@ from rewound.eventlog.clock import Clock, SystemClock
 from rewound.eventlog.envelope import PERSON, Actor
 from rewound.eventlog.errors import RewoundError, StoreBusy
 from rewound.eventlog.ids import IdSource, UuidV7Source
+from rewound.llm.native_runs import RUNS
 from rewound.memory import requests as q
 from rewound.memory import wire
 from rewound.memory.client import LATE_S, Client, connect
@@ -396,3 +397,4 @@ def _at_exit() -> None:
 
 os.register_at_fork(after_in_child=_after_fork)
 atexit.register(_at_exit)
+RUNS.closed_by(_at_exit)  # a model's library ends earlier than this module would

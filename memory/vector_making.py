@@ -6,9 +6,12 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from rewound.eventlog.ids import ContainerId, Ref
 from rewound.llm.askers import asking_while
-from rewound.llm.embedding import EmbeddingAway, EmbeddingBusy, EmbeddingFailed
+from rewound.llm.embedding import EmbeddingAway, EmbeddingBusy, EmbeddingFailed, Served, Vectors
+from rewound.memory.inbox import Closed
 from rewound.memory.proving import CHARS_MAX
 from rewound.projections.masks import forgotten
 from rewound.projections.memos import Memo, decode_memo, memo_key, text_digest
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
     from rewound.memory.engine import Engine
     from rewound.memory.meaning import Meaning
     from rewound.projections.views import ViewReader
+
+PORTION = 8
+"""Texts that are embedded at once in this process: between portions it is seen that the store is
+closing. A whole batch of long texts takes a minute on a machine with much else to do."""
 
 _PLAIN = "a plain sentence"
 
@@ -42,7 +49,8 @@ class MemoMaker:
         self._engine = engine
 
     def memos(self, meaning: Meaning, container: ContainerId, texts: dict[Ref, str]) -> Made:
-        """Raises EmbeddingFailed when the model refuses all that has no memo yet."""
+        """Raises EmbeddingFailed when the model refuses all that has no memo yet, and Closed when
+        the store is closed meanwhile."""
         known: Memos = []
         with self._engine.log.reading() as log:
             for item, text in texts.items():
@@ -92,7 +100,7 @@ class MemoMaker:
             return []
         shown = [text[:CHARS_MAX] for text in texts.values()]
         with asking_while(lambda: self._are_as_read(container, texts)):
-            vectors = meaning.embed(shown, "background")
+            vectors = self._vectors(meaning, shown)
         numbers, scales = quantise(vectors)
         with self._engine.log.reading() as log:
             secret = log.key(container)
@@ -100,6 +108,17 @@ class MemoMaker:
             (item, Memo(text_digest(secret, text), float(scale), row))
             for (item, text), row, scale in zip(texts.items(), numbers, scales, strict=True)
         ]
+
+    def _vectors(self, meaning: Meaning, texts: list[str]) -> Vectors:
+        """A server is asked once, and is given up when the store closes (`Meaning.close`)."""
+        if isinstance(meaning.embedder, Served):
+            return meaning.embed(texts, "background")
+        made = []
+        for start in range(0, len(texts), PORTION):
+            if self._engine.closing:
+                raise Closed("the store is closed")
+            made.append(meaning.embed(texts[start : start + PORTION], "background"))
+        return np.concatenate(made)
 
     def _are_as_read(self, container: ContainerId, texts: dict[Ref, str]) -> bool:
         """Whether all these items are found by the same texts still: what was forgotten or erased

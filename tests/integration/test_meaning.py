@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from rewound.memory import requests as q
+from rewound.memory.inbox import Closed
+from rewound.memory.vector_making import PORTION
 from rewound.projections.memos import memo_key
 from tests.integration.thesaurus import Bench, Thesaurus, bench, nearness, ref
 
@@ -101,6 +103,14 @@ def test_more_than_a_batch_is_embedded_newest_first(store: Bench) -> None:
     assert store.embed() == 3
     assert model(store).asked[0] == "Note 149 is kept" and len(model(store).asked) == 150
     assert store.waiting() == (0, 0, 0)
+
+
+def test_a_batch_is_left_in_the_middle_once_the_store_is_closing(store: Bench) -> None:
+    store.remember(*(f"Note {n} is kept" for n in range(50)))
+    model(store).before = lambda texts: store.engine.hurry()
+    with pytest.raises(Closed):
+        store.embed()
+    assert len(model(store).asked) == PORTION
 
 
 def test_containers_take_turns_and_never_see_each_other(store: Bench) -> None:
