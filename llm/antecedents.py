@@ -20,6 +20,11 @@ _PRONOUNS = {
     "this": "this", "that": "this", "that's": "this", "that'd": "this", "that'll": "this",
     "these": "this", "those": "this",
 }  # fmt: skip
+_SUBJECTS = frozenset(
+    word
+    for word, kind in _PRONOUNS.items()
+    if kind in ("he", "she", "it", "they") and word not in ("his", "her", "its", "their", "theirs")
+)
 _WEATHER = re.compile(
     r"it(?:'s| is| was| has been)? (?:\w+ly )?(?:rain|snow|sunny|cloudy|hot|cold|windy|freez)", re.I
 )
@@ -43,6 +48,7 @@ _MERE_PRAISE = re.compile(
     r"|worthwhile))\b",
     re.I,
 )
+_OF_NOTHING = re.compile(r"it(?:['’]s| is) (?:(?:about|high) )?(?:time|up to|too late)\b", re.I)
 _NOT_THINGS = frozenset("day week month year morning evening lot bit time while way".split())
 _NOWHERE = Edit(0, 0, "")
 _MARKS = re.compile(r"[*`]+")
@@ -71,6 +77,8 @@ class Antecedents:
         """The edit that puts the name in the subject's place, one of no width where none is
         needed, or None when the subject cannot be resolved."""
         first = words[0]
+        if first.low == "now" and len(words) > 2 and words[1].low in _SUBJECTS:
+            return self._now(text, words)
         kind = _PRONOUNS.get(first.low)
         if kind is None or _WEATHER.match(text) or _DEMONSTRATIVE_NOUN.match(text):
             return _NOWHERE if not self._dangling(words) else None
@@ -86,13 +94,34 @@ class Antecedents:
             return Edit(first.start, first.end, f"{name} {'has' if participle else 'is'}")
         return Edit(first.start, first.end, name)
 
+    def _now(self, text: str, words: list[Word]) -> Edit | None:
+        """The same of a clause that tells what has become of something: `Now it's teal` says that
+        the colour is now teal."""
+        now, pronoun, after = words[:3]
+        rest = text[pronoun.start :]
+        if any(mere.match(rest) for mere in (_WEATHER, _MERE_PRAISE, _OF_NOTHING)):
+            return None
+        name = self._named(_PRONOUNS[pronoun.low])
+        if name is None and pronoun.low.startswith("it") and len(self.people) == 1:
+            (one, _), *_ = self.people
+            name = one if "'s " in one else None  # Tom's manager was Ann, now it's Eve
+        if name is None or pronoun.low.endswith(("'ll", "'d", "'ve")):
+            return None
+        if pronoun.low.endswith(("'s", "'re")):
+            participle = after.low in ("been", "got", "had", "gone")
+            verb = "has" if participle else "are" if pronoun.low.endswith("'re") else "is"
+            return Edit(now.start, pronoun.end, f"{name} {verb} now")
+        if after.low in ("is", "are", "was", "were", "has", "have"):
+            return Edit(now.start, after.end, f"{name} {after.low} now")
+        return Edit(now.start, pronoun.end, f"{name} now")
+
     def _dangling(self, words: list[Word]) -> bool:
         """A pronoun close behind an opening such as `Then she …`."""
         heads = [word.low for word in words[:3]]
         return (
             len(heads) > 1
             and heads[0] in ("then", "now", "later", "also", "today", "yesterday")
-            and heads[1] in ("he", "she", "they", "it")
+            and heads[1] in _SUBJECTS
         )
 
     def _named(self, kind: str) -> str | None:

@@ -577,6 +577,31 @@ def test_who_is_meant_after_a_name_or_a_newcomer(said: str, second: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("said", "second"),
+    [
+        ("My lucky colour was red but now it's teal.", "Nina's lucky colour is now teal"),
+        ("My car used to be a Polo, now it's a Golf.", "Nina's car is now a Golf"),
+        ("My office was in Kista but now it is in Solna.", "Nina's office is now in Solna"),
+        ("My gym was in Leith. Now it's been moved.", "Nina's gym has now been moved"),
+        ("My manager used to be Tom but now it's Ana.", "Nina's manager is now Ana"),
+        ("My brother lived in Rome, now he lives in Oslo.", "Nina's brother now lives in Oslo"),
+        ("My sister was a nurse. Now she's a lawyer.", "Nina's sister is now a lawyer"),
+        ("My parents lived in Rome, now they're in Oslo.", "Nina's parents are now in Oslo"),
+    ],
+)
+def test_what_something_is_now_is_said_of_it(said: str, second: str) -> None:
+    assert texts(said)[1:] == [second]
+
+
+@pytest.mark.parametrize(
+    "second",
+    ["now it's raining", "now it's great", "now it's time to sell it", "then he's in Oslo"],
+)
+def test_a_second_pronoun_that_is_nothing_known_is_left_out(second: str) -> None:
+    assert texts(f"My car is old and {second}.")[1:] == []
+
+
+@pytest.mark.parametrize(
     "said",
     [
         "My friend Tom has a son. He is a nurse.",
