@@ -18,7 +18,8 @@ from rewound.llm.openings import Opening, openings
 from rewound.llm.subjects import is_subject
 
 SUBJECT = r"(?P<s>[^,;:.!?]{1,60}?)"
-VALUE = r"(?P<v>(?:[^,;:!?]|(?<=\d)[,:](?=\d)){1,80}?)"
+VALUE = r"(?P<v>(?:[^,;:!?]|(?<=\d)[,:](?=\d)|(?<=\w)[!?](?=\w)){1,80}?)"
+"""A mark of exclamation or question in the midst of a word is part of it, as of a password."""
 _THOUGHTS = (
     r"but|because|since|so|with|which|who|where|when|(?<!well )as(?! well as)|for|now|on \d+"
     r"|in the week"
@@ -32,7 +33,7 @@ _THOUGHTS = (
     r"|around \w+ ?\d+|until|from \d+|in (?:early |late |mid-)?(?:\d{4}|[A-Z][a-z]+ \d{4})"
 )
 # A value ends where another thought begins.
-END = rf"(?=$|[,;:!?(](?!\d)| (?:and|{_THOUGHTS})\b)"
+END = rf"(?=$|[,;:(](?!\d)|[!?](?!\w)| (?:and|{_THOUGHTS})\b)"
 LIST_END = (
     rf"(?=$|[;!?(](?!\d)|,? (?:{_THOUGHTS}|on|in|at|from|by|to|near|through|via|while|if|that)\b)"
 )

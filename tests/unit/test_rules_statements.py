@@ -177,6 +177,7 @@ def test_each_part_stands_on_its_own_words_and_time() -> None:
         ("The API version is 2.4", ("API", "version", "2.4")),
         ("The deadline for the report is on 2026-06-03", ("report", "deadline", "2026-06-03")),
         ("The wifi password is swordfish", ("wifi", "password", "swordfish")),
+        ("The wifi password is fish-9!moon?x", ("wifi", "password", "fish-9!moon?x")),
         ("The plan costs $12 a month", ("plan", "price", "$12 a month")),
         ("Nina and others use Buildkite for CI", ("Nina and others", "used for CI", "Buildkite")),
         ("Nina and others deploy from main", ("Nina and others", "deploys from", "main")),
