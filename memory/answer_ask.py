@@ -15,6 +15,10 @@ from rewound.projections.search import Match
 _OVER = ("superseded", "corrected", "ended", "expired", "forgotten")
 """States of a fact that holds no more."""
 
+_HELD_THEN = ("superseded", "ended")
+"""Those of them that say nothing against a fact when it is asked what was true at a time at which
+it held."""
+
 _DAY_CHARS = len("2026-03-01")
 
 
@@ -22,7 +26,8 @@ _DAY_CHARS = len("2026-03-01")
 def inquire(question: q.Inquire, asking: Asking) -> Recollection:
     got = picked(question, asking)
     likeliest = sorted(got.fitted, key=_likely)
-    given = tuple(_given(number, fitted) for number, fitted in enumerate(likeliest, 1))
+    then = question.valid_at is not None
+    given = tuple(_given(number, fitted, then) for number, fitted in enumerate(likeliest, 1))
     recalled = tuple(
         _recalled(line, fitted, got.zone) for line, fitted in zip(given, likeliest, strict=True)
     )
@@ -49,9 +54,10 @@ def _likely(fitted: Fitted) -> float:
     return -match.score
 
 
-def _given(number: int, fitted: Fitted) -> GivenLine:
+def _given(number: int, fitted: Fitted, then: bool) -> GivenLine:
     hit = fitted.hit
     state = hit.standing.state
+    over = state in _OVER and not (then and state in _HELD_THEN)
     return GivenLine(
         number=number,
         id=hit.id,
@@ -62,7 +68,7 @@ def _given(number: int, fitted: Fitted) -> GivenLine:
         until=hit.valid_to,
         by=said_by(hit),
         asked=hit.answers.text if hit.answers else None,
-        state=state if state in _OVER else None,
+        state=state if over else None,
     )
 
 

@@ -99,6 +99,9 @@ def test_words_of_others_are_told_as_theirs_and_what_is_over_as_that(tmp_path: P
         assert [each.text for each in now.sentences] == ["Nina works at Harbor Foods."]
         then = memory.ask("where did Nina work in April 2026")
         assert then.sentences[-1].text == "No longer so (superseded): Nina works at Orbit Labs."
+        true_then = memory.ask("where does Nina work", valid_at="2026-04-01")
+        assert [each.text for each in true_then.sentences] == ["Nina works at Orbit Labs."]
+        assert true_then.given[0].state is None and true_then.given[0].until is not None
 
 
 def test_with_no_answerer_what_fits_is_given_and_nothing_said(tmp_path: Path) -> None:
