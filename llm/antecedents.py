@@ -8,7 +8,7 @@ import re
 
 from rewound.llm.english import DETERMINERS, Word, is_third, words_of
 from rewound.llm.people import PETS, gender_of
-from rewound.llm.speakers import Edit
+from rewound.llm.speakers import Edit, own_kin
 from rewound.llm.whereabouts import Whereabouts
 
 _PRONOUNS = {
@@ -217,6 +217,8 @@ def _named_subject(
 ) -> str | None:
     """The subject of a clause as its finished text says it."""
     subject = _MARKS.sub("", text[words[0].start : words[verb - 1].end])
+    if verb == 1 and owner and (kin := own_kin(words, 0)):
+        return f"{owner.text} {kin}"
     if not {"my", "our"} & set(lows):
         return subject[0].lower() + subject[1:] if lows[0] == "the" else subject
     if owner is None or lows[0] not in ("my", "our") or lows.count("my") + lows.count("our") > 1:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from rewound.llm.english import (
     AUXILIARIES,
     BE,
+    DETERMINERS,
     HAVE,
     SAME_IN_PAST,
     VERBS,
@@ -63,6 +64,24 @@ _ROMAN = frozenset(
     "elizabeth charles henry title league division".split()
 )
 
+_KIN = frozenset("Mum Mom Mummy Mommy Dad Daddy Grandma Grandpa Granny Grandad Granddad".split())
+"""As a name, of the speaker's own: Mum is a nurse. Not a mum, not Grandma Olga's."""
+
+
+def own_kin(words: list[Word], place: int) -> str:
+    """The word for the relative who is named so, as in `my dad`; empty for any other word."""
+    word = words[place]
+    kin, owning = (word.text[:-2], "'s") if word.low.endswith("'s") else (word.text, "")
+    if kin not in _KIN:
+        return ""
+    before = words[place - 1] if place else None
+    after = words[place + 1] if place + 1 < len(words) else None
+    if before and (before.low in DETERMINERS or before.low.endswith(("'s", "s'"))):
+        return ""  # Tom's Dad, the Dad
+    if after and not owning and after.text[:1].isupper() and after.low not in ("i", "i'm", "i've"):
+        return ""  # Grandma Olga
+    return kin.lower() + owning
+
 
 def speaks(words: list[Word]) -> bool:
     """Whether the speaker is named in the first person."""
@@ -103,6 +122,8 @@ def first_person(
             edits.append(Edit(word.start, word.end, _shared(low, name, words, place)))
         elif is_own(words, place):
             edits += _own(text, words, place, name, look_back)
+        elif name != AUTHOR and (kin := own_kin(words, place)):
+            edits.append(Edit(word.start, word.end, f"{name}'s {kin}"))
     return edits
 
 

@@ -577,6 +577,25 @@ def test_who_is_meant_after_a_name_or_a_newcomer(said: str, second: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("said", "facts"),
+    [
+        ("Dad works at Siemens.", ["Nina's dad works at Siemens"]),
+        ("Mom's name is Eve.", ["Nina's mom's name is Eve"]),
+        ("I gave Grandma a watch.", ["Nina gave Nina's grandma a watch"]),
+        (
+            "Mum lives in Leeds. She is a nurse.",
+            ["Nina's mum lives in Leeds", "Nina's mum is a nurse"],
+        ),
+        ("Grandma Olga is a nurse.", ["Grandma Olga is a nurse"]),
+        ("Tom's Dad is a pilot.", ["Tom's Dad is a pilot"]),
+        ("My Dad is a pilot.", ["Nina's Dad is a pilot"]),
+    ],
+)
+def test_a_relative_named_as_such_is_the_speakers(said: str, facts: list[str]) -> None:
+    assert texts(said) == facts
+
+
+@pytest.mark.parametrize(
     ("said", "second"),
     [
         ("My lucky colour was red but now it's teal.", "Nina's lucky colour is now teal"),
