@@ -134,11 +134,15 @@ _PREFERRED = Row(
     "preferred for",
     rf"{SUBJECT}{ADVERB} prefers? (?P<v>[^,;:!?]{{1,40}}?) for (?P<a>[a-z][^,;:!?]{{1,40}}?){END}",
 )
+_MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?"
+    r"|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\b"
+)
 _ON_VERSION = Row(
     "version",
     rf"{SUBJECT}{ADVERB} (?:(?:is|are)(?: now)? on|runs?(?: on)?|uses?|(?:has |have )?"
     r"(?:was |got )?(?:upgraded|updated|moved|migrated|switched) to) (?P<a>(?!Room|Ticket|Route"
-    r"|Level|Track|Line|Platform|Floor|Day|Week|Page)[A-Z][A-Za-z+#]{1,20}) "
+    rf"|Level|Track|Line|Platform|Floor|Day|Week|Page|{_MONTH})[A-Z][A-Za-z+#]{{1,20}}) "
     r"(?P<v>v?\d+(?:\.\d+)*)(?= |$|,)(?! (?:times|people|years))",
 )
 
