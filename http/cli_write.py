@@ -200,6 +200,7 @@ def restore_command(ctx: click.Context, /, ids: tuple[str, ...], **given: Any) -
 @click.command("erase", cls=Command)
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @click.option("-y", "--yes", is_flag=True, help="Do it; without it, only show what would go.")
+@click.option("--dry-run", is_flag=True, help="Only show what would go, as without --yes.")
 @click.option("--wait/--no-wait", default=True, help="Answer after the compaction, or before.")
 @write_options
 @common_options
@@ -210,6 +211,8 @@ def erase_command(ctx: click.Context, /, ids: tuple[str, ...], **given: Any) -> 
     The one command that cannot be undone. Without --yes it only lists what would be destroyed.
     """
     state = state_of(ctx)
+    if given["yes"] and given["dry_run"]:
+        raise click.UsageError("--yes and --dry-run contradict each other: give one of them", ctx)
     request = Erase(
         container=state.container,
         ids=ids,

@@ -262,6 +262,7 @@ def correcting() -> list[Case]:
         (("restore", "f", *WRITE), q.Restore(ids=("f",), **WRITING)),
         (("erase", "f", "g", "--yes", *WRITE), q.Erase(ids=("f", "g"), **WRITING)),
         (("erase", "f"), q.Erase(ids=("f",), dry_run=True)),
+        (("erase", "f", "--dry-run"), q.Erase(ids=("f",), dry_run=True)),
         (("erase", "f", "-y", "--no-wait"), q.Erase(ids=("f",), wait=False)),
         (("undo", "e"), q.Undo(id="e")),
         (
@@ -565,6 +566,8 @@ def test_erasing_without_yes_says_that_nothing_was_done() -> None:
     assert result.exit_code == 0
     assert "nothing was erased: add --yes" in result.stderr
     assert "nothing was erased" not in run("erase", fake.FACT, "--yes").stderr
+    both = run("erase", fake.FACT, "--yes", "--dry-run")
+    assert both.exit_code == 2 and "give one of them" in both.stderr
 
 
 @pytest.mark.parametrize("more", [(), ("updates", "--confirm"), ("updates", "--reject")])
