@@ -9,7 +9,7 @@ from rewound.http import words
 from rewound.http.render import RENDERERS, render
 from rewound.http.render_parts import Look
 from rewound.memory import replies as r
-from rewound.memory.replies import NodeList
+from rewound.memory.replies import NodeList, Recounted
 from tests.cli import fake
 from tests.cli.fake import SAMPLES, FakeLink, run
 
@@ -357,7 +357,9 @@ def test_a_context_without_lines_says_why() -> None:
     none = msgspec.structs.replace(SAMPLES["Packed"], lines=(), text="", recent=None)
     assert "nothing found" in shown(msgspec.structs.replace(none, nothing_relevant=True))
     assert "no room for what was found" in shown(none)
-    told = msgspec.structs.replace(none, recent=SAMPLES["Recounted"].recent)
+    recounted = SAMPLES["Recounted"]
+    assert isinstance(recounted, Recounted)
+    told = msgspec.structs.replace(none, recent=recounted.recent)
     assert "nothing but the recent part" in shown(told)
 
 

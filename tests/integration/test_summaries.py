@@ -193,7 +193,7 @@ def test_an_error_loses_no_conversation(
         store = memory.link._store
         assert store is not None
         engine, failing = store.engine, True
-        submit, look = engine.submit_record, summarizing.look
+        submit, look = engine.submit_record, unsummarised.look
 
         def full(*given: Any) -> Any:
             nonlocal failing

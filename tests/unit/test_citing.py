@@ -10,6 +10,7 @@ from rewound.llm.facts_answerer import FactsAnswerer
 from rewound.llm.question_answering import CitedSentence, Query, Recalled, Saying
 from rewound.llm.replies import ChatFailed
 from rewound.llm.sentences import Span
+from rewound.llm.sentences import sentences as sentences_of
 
 AT = parse_instant("2026-03-05").at
 MEMORIES = {
@@ -93,7 +94,7 @@ def test_many_sentences_at_once_are_split_once(monkeypatch: pytest.MonkeyPatch) 
         calls.append(end - start)
         return split(text, start, end)
 
-    split = citing.sentences
+    split = sentences_of
     monkeypatch.setattr(citing, "sentences", counted)
     found = told("Nina works [1]. " * 500, 10_000)
     assert found == [("Nina works.", (1,))] * 500
