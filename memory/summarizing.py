@@ -75,7 +75,8 @@ class Summarizing:
         self._watch = watch
         self._summarizer: Summarizer | None = None
         self._queue = ConversationsDue()
-        self._hurried = False
+        self._back_us = -1
+        """When a server was last found to be back."""
         self._under_way: UnderWay[_Begun, list[Draft] | None] = UnderWay(self._done)
 
     def notice(self, recorded: Sequence[Recorded]) -> bool:
@@ -88,7 +89,7 @@ class Summarizing:
 
     def nodes_are_back(self) -> None:
         """Try again at once what waits only because nobody was there; called from any thread."""
-        self._hurried = True
+        self._back_us = self._engine.clock.now_us()
         self._queue.hurry()
 
     def step(self) -> float | None:
@@ -98,11 +99,10 @@ class Summarizing:
         self._take()
         now_us = engine.clock.now_us()
         room = self._room()
-        hurried, self._hurried = self._hurried, False
         with engine.reading() as views:
             self._queue.look(views)
             if room > 0:
-                self._begin(views, room, now_us, hurried=hurried)
+                self._begin(views, room, now_us)
         if self._under_way:
             return _LOOK_S
         rest_s = self._queue.rest_s(engine.clock.now_us())
@@ -117,41 +117,41 @@ class Summarizing:
 
     # --- reading
 
-    def _begin(self, views: ViewReader, room: int, now_us: int, *, hurried: bool) -> None:
+    def _begin(self, views: ViewReader, room: int, now_us: int) -> None:
         chosen = self._queue.batch(TALKS_MAX, views, now_us)
         done = 0
         try:
             for talk in chosen:
                 if room <= 0:
                     break
-                room -= self._begin_one(views, talk, now_us, hurried)
+                room -= self._begin_one(views, talk, now_us)
                 done += 1
         finally:
             # Nothing is lost by an error: that conversation comes again, behind the others.
             for talk in (*chosen[done + 1 :], *chosen[done : done + 1]):
                 self._queue.again(talk)
 
-    def _begin_one(self, views: ViewReader, talk: Talk, now_us: int, hurried: bool) -> bool:
+    def _begin_one(self, views: ViewReader, talk: Talk, now_us: int) -> bool:
         """Whether it is worked on from now on."""
         if (talk.container, _ref(talk)) in self._under_way:
             self._queue.again(talk, now_us + round(_NOT_ASKED_S * 1e6))
             return False
         found = look(views.container(talk.container), talk.id, self._recent_chars)
-        ready = [due for due in found.due if self._is_ready(talk, due, now_us, hurried)]
+        ready = [due for due in found.due if self._is_ready(talk, due, now_us)]
         if ready:
             self._start(talk, ready[0])
         elif not found.due:
             self._queue.rests(talk, found.room)
         return bool(ready)
 
-    def _is_ready(self, talk: Talk, due: Unsummarised, now_us: int, hurried: bool) -> bool:
+    def _is_ready(self, talk: Talk, due: Unsummarised, now_us: int) -> bool:
         """Whether it is to be tried now; if it is later, the conversation is looked at then."""
         if due.parked:
             return False
         if due.retry_at is None or due.retry_at <= now_us:
             return True
-        if hurried and due.why is e.Why.UNREACHABLE:
-            return True
+        if due.why is e.Why.UNREACHABLE and (due.tried_us or 0) <= self._back_us:
+            return True  # somebody came back since
         self._queue.again(talk, due.retry_at)
         return False
 

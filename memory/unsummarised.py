@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from rewound.projections.messages import MessageRow
     from rewound.projections.reader import ContainerView
     from rewound.projections.rows import Row
+    from rewound.projections.summaries import SummaryTry
 
 FREE_SHARE = 0.25
 """Of the room for recent messages is left free by what is summed up."""
@@ -74,6 +75,8 @@ class Unsummarised:
     retry_at: int | None
     parked: bool
     why: e.Why | None
+    tried_us: int | None = None
+    """When the last attempt was recorded."""
 
     def drafts(self, summed: Summed, summarizer: str, ids: IdSource) -> list[Draft]:
         """That a summary was written, caused by what it tells of."""
@@ -210,7 +213,14 @@ def _unsummarised(
         retry_at=None if tried is None else tried.retry_at,
         parked=tried is not None and tried.state is JobState.PARKED,
         why=None if tried is None else tried.why,
+        tried_us=None if tried is None else _recorded_us(view, tried),
     )
+
+
+def _recorded_us(view: ContainerView, tried: SummaryTry) -> int:
+    recorded = view.event(tried.at)
+    assert recorded is not None, "a row's event is in the log"
+    return recorded.envelope.recorded_at
 
 
 def _uttered(view: ContainerView, row: Row[MessageRow]) -> Uttered:

@@ -147,6 +147,25 @@ def test_a_server_that_is_away_is_waited_for(tmp_path: Path, server: ChatServer)
         assert len(summaries(memory)) == 1 and not tries(memory)
 
 
+def test_all_that_waited_for_a_server_is_done_when_it_is_back(
+    tmp_path: Path, server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are, and however few at once."""
+    monkeypatch.setattr(summarizing, "RETRY_S", (600.0, 600.0))
+    monkeypatch.setattr(breaking, "PACE", breaking.Pace(failures=1000))
+    server.props = {"default_generation_settings": {"n_ctx": 8192}, "total_slots": 1}
+    server.mode = "away"
+    with summing(tmp_path, server) as memory:
+        for name in ("one", "two", "three"):
+            talk(memory, *TALK[:3], conversation=name)
+        eventually(lambda: len(tries(memory)) == 3)
+        server.mode = "ok"
+        duty = next(desk.duty for desk in workers_of(memory)._desks)
+        duty.nodes_are_back()
+        eventually(lambda: len(summaries(memory)) == 3)
+        assert not tries(memory)
+
+
 def workers_of(memory: Memory) -> Any:
     """Where the duty is told that a server is back."""
     store = memory.link._store
