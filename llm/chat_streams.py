@@ -116,16 +116,20 @@ def _object(value: bytes) -> Mapping[str, Any]:
 # --- thoughts among the words
 
 _MAY_BEGIN = re.compile(r"\s*(?:<[a-z]{0,9})?", re.I)
+_HALF = re.compile(r"[\ud800-\udfff]")
+_FIRST_HALF = re.compile(r"[\ud800-\udbff]$")
 _MAY_END = re.compile(r"<(?:/[a-z]{0,9})?$", re.I)
 
 
 class _Words:
-    """Hands words on as they come, but those that stand in marks of thinking."""
+    """Hands words on as they come, but those that stand in marks of thinking. Of a sign that comes
+    in two halves both are waited for; a half alone is no text."""
 
     def __init__(self, hearer: Hearer) -> None:
         self._hearer = hearer
         self._held = ""
         self._begun = False
+        self._half = ""
         self.thought = False
         self.any = False
 
@@ -149,6 +153,8 @@ class _Words:
         if self._begun or not THOUGHTS.match(self._held):
             self._say(self._held)
         self._held = ""
+        if self._half:
+            self._hearer.hear(_whole(self._half))
 
     def _begins(self) -> bool:
         """Whether the thoughts are over, if there are any."""
@@ -161,9 +167,20 @@ class _Words:
         return _MAY_BEGIN.fullmatch(self._held) is None
 
     def _say(self, words: str) -> None:
+        words = self._half + words
+        half = _FIRST_HALF.search(words)
+        self._half = words[half.start() :] if half else ""
+        words = _whole(words.removesuffix(self._half))
         if words:
             self.any = self.any or not words.isspace()
             self._hearer.hear(words)
+
+
+def _whole(words: str) -> str:
+    """Text that can be written: halves beside each other as one sign, others as unreadable."""
+    if not _HALF.search(words):
+        return words
+    return words.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 # --- what the events of an API say

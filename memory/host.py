@@ -194,6 +194,9 @@ class Host:
             connection.send(wire.answer(number, reply))
         except InvalidInput as error:  # the reply is over the frame's limit
             connection.send(wire.Answer(number, wire.failure_of(error)))
+        except UnicodeEncodeError as error:  # unanswered, it would be asked again and again
+            _log.error("a reply holds what is no text")
+            connection.send(wire.Answer(number, wire.failure_of(error)))
 
     def _give(self, connection: wire.Connection, frame: wire.HandOver) -> bool:
         with self._guard:

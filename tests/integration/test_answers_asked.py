@@ -12,7 +12,13 @@ import pytest
 from rewound.eventlog.clock import SystemClock
 from rewound.eventlog.errors import InvalidInput, NotFound, RewoundError, StoreBusy
 from rewound.llm.chat import Chat
-from rewound.llm.question_answering import AnsweredWith, Query, Recalled, Saying
+from rewound.llm.question_answering import (
+    AnsweredWith,
+    CitedSentence,
+    Query,
+    Recalled,
+    Saying,
+)
 from rewound.memory import AsyncMemory, Memory, host, responding
 from rewound.memory import replies as r
 from rewound.memory import requests as q
@@ -409,6 +415,27 @@ def test_through_another_process_in_parts_and_stopped_as_well(
         link.close()
 
 
+@pytest.mark.parametrize(
+    ("pieces", "text"),
+    [
+        (("Nina works at Orbit Labs \ud83d", "\ude00 [1]."), "Nina works at Orbit Labs 😀. [1]"),
+        (("Nina works at Orbit Labs \ud83d [1].",), "Nina works at Orbit Labs \ufffd. [1]"),
+        (("Nina works at Orbit Labs [1]. \ud83d",), "Nina works at Orbit Labs. [1]"),
+    ],
+)
+def test_halves_of_signs_are_joined_and_harm_nobody(
+    tmp_path: Path, speaker: SpeakingServer, pieces: tuple[str, ...], text: str
+) -> None:
+    speaker.pieces = pieces
+    with remembering(tmp_path, speaker) as memory:
+        link = Link(tmp_path, models=models_at(None), may_own=False)
+        with Memory(link=link) as other:
+            assert memory.ask("where does Nina work").text == text
+            assert other.ask("where does Nina work").text == text
+        link.close()
+        assert len(speaker.asked) == 2
+
+
 def test_an_answer_that_a_hand_over_breaks_off_is_not_told_twice(
     tmp_path: Path, speaker: SpeakingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -558,3 +585,33 @@ def test_whatever_an_answerer_raises_is_a_note(tmp_path: Path) -> None:
         store.engine.responds = responding.Responds(Broken(), asks_model=True)
         told = memory.ask("where does Nina work")
     assert told.answered and "it ended with ValueError" in told.notes[0]
+
+
+def test_a_reply_that_is_no_text_is_an_error_at_once(tmp_path: Path) -> None:
+    class Halved:
+        name = "halved/1"
+        asked = 0
+
+        def answer(
+            self,
+            query: Query,
+            recalled: Sequence[Recalled],
+            say: Callable[[Saying], None],
+            timeout_s: float | None = None,
+        ) -> AnsweredWith:
+            self.asked += 1
+            say(CitedSentence("\ud83d", (1,)))
+            return AnsweredWith()
+
+        def close(self) -> None:
+            pass
+
+    with remembering(tmp_path, None) as memory:
+        store, halved = memory.link._store, Halved()
+        assert store is not None
+        store.engine.responds = responding.Responds(halved, asks_model=True)
+        link = Link(tmp_path, models=models_at(None), may_own=False)
+        with Memory(link=link) as other, pytest.raises(RewoundError) as caught:
+            other.ask("where does Nina work")
+        link.close()
+    assert halved.asked == 1 and not isinstance(caught.value, StoreBusy)
