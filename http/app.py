@@ -167,7 +167,7 @@ async def _respond(
     asker = request[ASKER] = Asker()
     if _wants_events(filled, request.headers.get("Accept", "")):
         return await streamed(request, desk, asked, asker, request[REQUEST_ID])
-    reply = await desk.answer(asked, asker, lambda part: None)
+    reply = await desk.answer(asked, asker)
     return web.Response(body=await desk.encoded(reply), headers=JSON)
 
 

@@ -124,7 +124,7 @@ class Desk:
 
         return await self.run(work, patient=is_patient(request))
 
-    async def answer(self, request: q.Inquire, asker: Asker, hear: Listener) -> Reply:
+    async def answer(self, request: q.Inquire, asker: Asker, hear: Listener | None = None) -> Reply:
         """The answer to a question; `hear` is told of its parts, in another thread. A model's work
         on it ends once `asker` goes."""
         if self._answers >= self._limits.answers_at_once + self._limits.answers_waiting:
@@ -133,7 +133,7 @@ class Desk:
         def work() -> Reply:
             if asker.gone:
                 raise Problem("store_busy", "whoever asked this has gone")
-            with asked_by(asker), heard_by(hear):
+            with asked_by(asker), nullcontext() if hear is None else heard_by(hear):
                 return self.link.call(request)
 
         self._answers += 1

@@ -156,6 +156,7 @@ def _searching(request: q.Asks, query: str) -> q.Search:
         at_least=request.at_least,
         query=query,
         limit=1,
+        nearest=False,
         filters=request.filters,
         read_times=request.read_times,
         rerank=False,

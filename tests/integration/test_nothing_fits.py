@@ -13,6 +13,7 @@ from rewound.http.mcp_words import NOTHING_FITS, told
 from rewound.memory import Memory
 from rewound.memory import replies as r
 from rewound.memory import requests as q
+from rewound.memory.decomposing import answered_parts
 from rewound.memory.evaluating import told_nothing
 from rewound.memory.models import Models
 from rewound.projections.ranker import Ranker, probability
@@ -99,6 +100,20 @@ def test_an_answer_names_no_option_that_it_has_not(memory: Memory) -> None:
         told = memory.ask(QUERY)
     assert not told.given and told.reason == "nothing that is stored fits the question"
     assert told.notes[0].endswith("the 2 nearest hits are left out, which a search shows")
+
+
+def test_what_is_only_nearest_answers_no_part_of_a_question(memory: Memory) -> None:
+    def search(asked: q.Search) -> r.Found:
+        found = memory.call(asked)
+        assert isinstance(found, r.Found)
+        return found
+
+    with memory:
+        queries, notes = answered_parts(q.Search(query="x"), (QUERY, "Who owns {1}?"), search)
+        told, none = answered_parts(q.Search(query="x"), ("blue bicycle", "Who owns {1}?"), search)
+    assert queries == (QUERY, "Who owns ?")
+    assert notes == ("part 2 was searched without the answer of part 1",)
+    assert told[1] == "Who owns Nina rides work?" and not none
 
 
 def test_what_has_no_room_is_not_told_as_what_does_not_fit(memory: Memory) -> None:
