@@ -234,8 +234,21 @@ DEFAULT = Table(
         ),
         row("home", r"(?:moved|relocated|is moving|has moved)(?: from [\w ]{1,30}?)?(?: back)? to"),
         row("employer", r"(?:works?|is working|has worked|is employed) (?:at|for)"),
-        row("employer", r"(?:joined|(?:has )?started (?:working )?at)(?= [A-Z])"),
-        row("employer", r"started a (?:new )?job at"),
+        row(
+            "employer",
+            r"(?:joined|(?:has )?started (?:(?:working )?at|working for))(?= [A-Z])",
+        ),
+        row("employer", r"(?:started|got|accepted|landed) a (?:new )?job (?:at|with)(?= [A-Z])"),
+        row(
+            "employer",
+            r"(?:has )?started (?:work |working )?as an? [\w -]{2,40}? (?:at|for)(?= [A-Z])",
+            people=True,
+        ),
+        row(
+            "employer",
+            r"(?:is joining|will join|will be joining)(?= [A-Z][^,;:!?]{1,60} as )",
+            people=True,
+        ),
         row("occupation", r"(?:was|got|has been) promoted to"),
         row("occupation", r"(?:works?|is working|has worked) as(?: an?)?"),
         row("allergy", r"is (?:\w{3,12}ly |very )?allergic to", single=False),
