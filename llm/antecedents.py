@@ -63,10 +63,13 @@ class Antecedents:
         self.thing: str | None = None
         self.group: str | None = None
         self.where = Whereabouts()
+        self.said = self.said_before = ""
+        """The finished text of the clause noted last, and of the one before it."""
 
     def forget(self) -> None:
         """The clause before was not understood, so nothing can be said of it."""
         self.where.forget()
+        self.said = self.said_before = ""
         self._forget_subject()
 
     def _forget_subject(self) -> None:
@@ -134,6 +137,7 @@ class Antecedents:
         """Remember what a clause was about. `shown` is its finished text, in which `speaker` is
         the first person."""
         self.where.note(shown, words[0].low in _FIRST)
+        self.said_before, self.said = self.said, shown
         if words[0].low in _PRONOUNS:
             others = any(gender_of(word.low) for word in words[1:])
             if others and not _IS_ONE & {word.low for word in words[:2]}:

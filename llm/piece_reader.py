@@ -425,7 +425,8 @@ class PieceReader:
             # Else it is one of several things that may be said of it.
             last = self.thread.stated[-1] if self.thread.stated else None
             again = last is not None and found[:2] == (last.subject, last.attribute)
-            return found if again or found.attribute in _OF_IT else Attributes()
+            instead = _is_denied(pronoun.new.removesuffix(" is"), self.before.said_before)
+            return found if again or instead or found.attribute in _OF_IT else Attributes()
         return found
 
     def _times(self, text: str, tense: Tense | None) -> list[TimeExpression]:
@@ -516,6 +517,11 @@ _LASTING = ("live", "work")
 # What one has no more: it ends by itself, whatever came in its place.
 _GIVES_UP = re.compile(r"\b(?:sold|cancell?ed|quit|gave up|got rid of|unsubscribed from) ")
 _OF_IT = frozenset("time date room price due status owner version assignee".split())
+
+
+def _is_denied(subject: str, text: str) -> bool:
+    """Whether a statement says what something is not: what it is comes next."""
+    return text.startswith(tuple(f"{subject} {verb} " for verb in ("isn't", "isn’t", "is not")))
 
 
 def _subject_is_own(words: list[Word], verb: int) -> bool:

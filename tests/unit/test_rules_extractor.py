@@ -577,6 +577,20 @@ def test_who_is_meant_after_a_name_or_a_newcomer(said: str, second: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("said", "known"),
+    [
+        ("My cat's name isn't Biskit, it's Biscuit.", ("Nina", "cat", "Biscuit")),
+        ("My shoe size is not 42. It is 43.", ("Nina", "shoe size", "43")),
+        ("My cat's name isn't Biskit. It's Biscuit.", ("Nina", "cat", "Biscuit")),
+        ("My desk broke. It's old.", (None, None, None)),
+    ],
+)
+def test_what_it_is_instead_is_known_of_it(said: str, known: tuple[str | None, ...]) -> None:
+    fact = drawn(said)[-1]
+    assert (fact.subject, fact.attribute, fact.value) == known
+
+
+@pytest.mark.parametrize(
     ("said", "facts"),
     [
         ("Dad works at Siemens.", ["Nina's dad works at Siemens"]),
