@@ -198,16 +198,16 @@ class _Graph:
                 f"{self._folder.graph} gives {self._output} of shape {made.shape} for a text of "
                 f"{count} pieces"
             )
+        vector: npt.NDArray[np.float32] = made[0]
         match self._pooling:
-            case None:
-                found = made[0]
             case "mean":
-                found = made[0].sum(axis=0) / np.float32(count)
+                vector = made[0].sum(axis=0) / np.float32(count)
             case "cls":
-                found = made[0, 0]
+                vector = made[0, 0]
             case "lasttoken":
-                found = made[0, -1]
-        vector: npt.NDArray[np.float32] = found
+                vector = made[0, -1]
+            case None:
+                pass  # the graph has pooled
         return vector
 
 

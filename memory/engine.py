@@ -302,7 +302,7 @@ class Engine:
         from rewound.memory.reembedding import switch_of
 
         with self.views.reading() as views:
-            switch = switch_of(self, views.index.embeddings.models)
+            switch = switch_of(views.index.embeddings.models, self.meaning.model, self.switch)
         environment = getattr(self.log, "environment", None)  # a log in memory takes no disk
         return answering.Sizes(
             log_bytes=environment.bytes_used() if environment is not None else 0,

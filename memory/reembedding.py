@@ -14,6 +14,7 @@ from rewound.projections.rebuild import NewModel, rebuild
 
 if TYPE_CHECKING:
     from rewound.memory.engine import Engine
+    from rewound.memory.switching import SwitchDuty
     from rewound.projections.embeddings import VectorModels
     from rewound.projections.views import ViewReader
 
@@ -31,12 +32,15 @@ def reembed(request: q.Reembed, engine: Engine) -> Reembedding:
     return _told(engine, notes)
 
 
-def switch_of(engine: Engine, kept: VectorModels) -> VectorSwitch | None:
-    """How far a change to another model is, where one is under way."""
+def switch_of(
+    kept: VectorModels, wanted: str | None, duty: SwitchDuty | None
+) -> VectorSwitch | None:
+    """How far a change to another model is, where one is under way. It halts while another model
+    is `wanted` than the one that it was begun for."""
     if not kept.coming:
         return None
-    halted = kept.coming != engine.meaning.model
-    progress = None if engine.switch is None or halted else engine.switch.progress
+    halted = kept.coming != wanted
+    progress = None if duty is None or halted else duty.progress
     return VectorSwitch(
         old=kept.model,
         new=kept.coming,
@@ -129,7 +133,7 @@ def _told(engine: Engine, notes: list[str]) -> Reembedding:
     return Reembedding(
         model=kept.model or None,
         embedder=engine.meaning.model or None,
-        switch=switch_of(engine, kept),
+        switch=switch_of(kept, engine.meaning.model, engine.switch),
         unembedded=waiting,
         notes=tuple(notes),
     )

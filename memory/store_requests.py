@@ -114,7 +114,7 @@ def work(request: q.Workers, engine: Engine) -> Working:
             quiet += len(waiting(view, engine.rhythm, engine.clock.now_us()))
         unjudged = 0 if engine.judge is None else _unjudged(views)
         without_vector = views.index.embeddings.waiting_count()
-        switch = switch_of(engine, views.index.embeddings.models)
+        switch = switch_of(views.index.embeddings.models, engine.meaning.model, engine.switch)
     return Working(
         state="off" if workers is None else workers.state,
         extractor=engine.extractor,

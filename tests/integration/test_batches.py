@@ -30,7 +30,7 @@ class Calm:
     def __init__(self, folder: Path, node: ScriptedNode, **more: Any) -> None:
         self.clock = HandClock()
         self.node = node
-        given = {"quiet": 60, "batch_messages": 4, "batch_age": 300} | more
+        given: dict[str, Any] = {"quiet": 60, "batch_messages": 4, "batch_age": 300, **more}
         self.models = Models(
             embedder="none", extractor="model", judge="none", chat_url=node.url, **given
         )

@@ -54,7 +54,7 @@ class Scripted:
         self.say = say
         self.told: list[dict[str, Any]] = []
 
-    def answer(self, system: str, user: str, *given: Any) -> dict[str, Any]:
+    def answer(self, system: str, user: str, *given: Any, **more: Any) -> dict[str, Any]:
         told = json.loads(user.split("\n", 1)[1].rsplit("\n", 2)[0])
         self.told.append(told)
         answer: dict[str, Any] = self.say(told)
