@@ -327,7 +327,8 @@ _HOW_WELL = re.compile(
 )
 _WHERE_SPOKEN = re.compile(r" (?:\w{3,12}ly|well|at|in|on|to|from)\b.*")
 _OF_OWNERS = frozenset(("date", "location"))
-_OWNER = re.compile(r"(?P<s>[^'’]{1,40})['’]s (?P<a>[\w -]{2,40})")
+_OWNER = re.compile(r"(?P<s>[^,;:]{1,60})['’]s (?P<a>[\w -]{2,40})")
+"""As in: Nina's exam, Nina's sister's wedding."""
 
 
 _DATE = re.compile(
