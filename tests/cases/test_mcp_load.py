@@ -24,7 +24,7 @@ LONG_WORD = "word" * 15 + " "  # of such words a text of 50 KB has few to index
 NO_MODELS = {"REWOUND_EMBEDDER": "none", "REWOUND_EXTRACTOR": "none"}
 RULES = {"REWOUND_EMBEDDER": "none", "REWOUND_EXTRACTOR": "rules"}
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.soak]
 
 
 def asked(server: Raw) -> Agent:

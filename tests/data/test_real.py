@@ -106,7 +106,7 @@ def test_documentation_is_found_with_its_place(tmp_path: Path) -> None:
         assert memory.verify().ok
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_any_moment_can_be_replayed(tmp_path: Path) -> None:
     """Byte for byte: rows, lists, searches and contexts of the replayed store and of `as_of`."""
     units, _ = conversation()

@@ -7,7 +7,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.conftest import SOAK
 from tests.property.machine import DurableLaws, DurableMeaningLaws, Laws, MeaningLaws
 
-QUICK = (12, 4, 3, 2)
+QUICK = (6, 2, 2, 1)
 SOAKED = (2500, 500, 1000, 200) if SOAK == "long" else (8, 3, 5, 2)
 """Runs of 25 steps: with the log in memory, and in LMDB; the same again with vectors."""
 
