@@ -307,4 +307,4 @@ def bearer(key: str | None) -> dict[str, str]:
 
 def _shown(seconds: float) -> str:
     """A time as people say it: what is left of half a second is half a second."""
-    return f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.2g}"
+    return f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.{1 if seconds < 1 else 2}g}"

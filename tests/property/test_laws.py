@@ -8,7 +8,7 @@ from tests.conftest import SOAK
 from tests.property.machine import DurableLaws, DurableMeaningLaws, Laws, MeaningLaws
 
 QUICK = (6, 2, 2, 1)
-SOAKED = (2500, 500, 1000, 200) if SOAK == "long" else (8, 3, 5, 2)
+SOAKED = (2500, 500, 1000, 200) if SOAK == "long" else (22, 7, 7, 3)
 """Runs of 25 steps: with the log in memory, and in LMDB; the same again with vectors."""
 
 
