@@ -126,6 +126,11 @@ class Environment:
             except MapGrew:
                 continue
 
+    def make_way(self) -> bool:
+        """Give away the room kept for taking back; False when there was none to give."""
+        with self._gate.turn():
+            return self._reserve.make_way()
+
     # --- databases
 
     def db(self, name: str) -> lmdb._Database:

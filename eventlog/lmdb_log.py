@@ -96,6 +96,9 @@ class LmdbLog:
         if self._behind is not None:
             self._behind.add(writer.changes)
 
+    def make_way(self) -> bool:
+        return self.environment.make_way()
+
     def needs_compaction(self) -> bool:
         return self._meta(COMPACTION) is not None or self.environment.has_stale_files()
 

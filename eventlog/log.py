@@ -207,6 +207,12 @@ class Log(Protocol):
         """
         ...
 
+    def make_way(self) -> bool:
+        """On a full disk: give the room kept for taking back to what must follow this log; False
+        when there is none to give. Writes that are not urgent are refused until it is there again.
+        """
+        ...
+
     def needs_compaction(self) -> bool:
         """True from an erase until its compaction, across restarts."""
         ...

@@ -180,6 +180,9 @@ class MemoryLog:
                 writer.close(keep=keep)
             self._erased |= writer.erased
 
+    def make_way(self) -> bool:
+        return False
+
     def needs_compaction(self) -> bool:
         return self._erased
 

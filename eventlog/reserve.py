@@ -1,8 +1,8 @@
 """Room kept on the disk for taking things back when the disk is full.
 
 A forget, an undo or an erase needs a few pages of its own. While there is room, a file of this size
-lies beside the data; on a full disk it makes way for urgent writes, and other writes are refused
-until it can be laid out again.
+lies beside the data; on a full disk it makes way for urgent writes, and for views that have to
+follow what the last room was used for. Other writes are refused until it can be laid out again.
 """
 
 import errno
@@ -29,13 +29,20 @@ class Reserve:
         """
         if urgent:
             if self._size and self._kept and self._free() < self._size:
-                self._path.unlink(missing_ok=True)
-                self._kept = False
+                self.make_way()
         elif not self._kept and not self._lay_out():
             raise StoreFull(
                 "the disk is full: until there is room again, only forgetting, undoing and erasing "
                 "are accepted"
             )
+
+    def make_way(self) -> bool:
+        """Give the room away; False when there was none to give."""
+        if not self._size or not self._kept:
+            return False
+        self._path.unlink(missing_ok=True)
+        self._kept = False
+        return True
 
     def _free(self) -> int:
         disk = os.statvfs(self._path.parent)

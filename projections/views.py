@@ -13,6 +13,7 @@ import msgspec
 
 from rewound.eventlog import failpoints
 from rewound.eventlog.environment import Environment
+from rewound.eventlog.errors import StoreFull
 from rewound.eventlog.events import ContentErased
 from rewound.eventlog.ids import ContainerId
 from rewound.eventlog.lmdb_errors import MapGrew
@@ -317,10 +318,19 @@ class Views:
         self.change(lambda writer, log: change(writer.handles.live))
 
     def catch_up(self, progress: Callable[[int], None] | None = None) -> int:
-        """Fold what the log has and the views have not; how many events that were."""
+        """Fold what the log has and the views have not; how many events that were.
+
+        Where the log took the last room on the disk, it gives them the room that it keeps: without
+        views nothing can be read, nor taken back. Raises StoreFull when that is not enough.
+        """
         folded, more = 0, SLICE
         while more == SLICE:
-            more = self.change(_next_slice)
+            try:
+                more = self.change(_next_slice)
+            except StoreFull:
+                if not self.log.make_way():
+                    raise
+                continue
             folded += more
             if progress is not None and more:
                 progress(folded)

@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Iterator
+from io import RawIOBase
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from rewound.eventlog.errors import StoreFull
 from rewound.eventlog.events import ContentErased
 from rewound.eventlog.log import Draft
 from rewound.eventlog.verify import verify
+from rewound.projections.views import Views
 from tests.contract.given import OnDisk, container, fact_ref, message, put
 
 A = container(1)
@@ -43,6 +45,13 @@ def fill(disk: OnDisk, chars: int) -> int:
         except StoreFull:
             return taken
         taken += 1
+
+
+def take_all(file: RawIOBase) -> None:
+    """Write until there is no room left on the disk."""
+    with pytest.raises(OSError, match="No space"):
+        while True:
+            file.write(bytes(4096))
 
 
 def check(disk: OnDisk, positions: int) -> None:
@@ -110,13 +119,42 @@ def test_room_that_comes_back_is_used_without_a_restart(small_disk: Path) -> Non
 
 def test_a_disk_that_is_full_from_the_start(small_disk: Path) -> None:
     ballast = small_disk / "something else"
-    with pytest.raises(OSError, match="No space"), ballast.open("wb", buffering=0) as file:
-        while True:
-            file.write(bytes(4096))
+    with ballast.open("wb", buffering=0) as file:
+        take_all(file)
     with pytest.raises(StoreFull):
         OnDisk(small_disk / "log")
     ballast.unlink()
     disk = OnDisk(small_disk / "log")
     put(disk.log, A, message(disk.log))
     check(disk, 1)
+    disk.log.close()
+
+
+def test_views_follow_when_the_log_took_the_last_room(small_disk: Path) -> None:
+    """Without views nothing is read and nothing is taken back, so the kept room goes to them."""
+    disk = OnDisk(small_disk / "log")
+    views = Views(small_disk / "views", disk.log)
+    for number in range(20):
+        put(disk.log, A, message(disk.log, f"text {number}"))
+    with (small_disk / "something else").open("wb", buffering=0) as file:
+        take_all(file)
+
+    assert views.catch_up() == 20
+    with pytest.raises(StoreFull, match="forgetting"):
+        put(disk.log, A, message(disk.log))
+    with disk.log.writing(urgent=True) as writer:
+        writer.append(A, [Draft(ContentErased((fact_ref(1),), ()))])
+    assert views.catch_up() == 1
+
+    # There is nothing left to give: it is said, and made up for once there is room.
+    with disk.log.writing(urgent=True) as writer:
+        writer.append(A, [Draft(ContentErased((fact_ref(2),), ()))])
+    with (small_disk / "more").open("wb", buffering=0) as file:
+        take_all(file)
+    with pytest.raises(StoreFull):
+        views.catch_up()
+    (small_disk / "something else").unlink()
+    assert views.catch_up() == 1
+    check(disk, 22)
+    views.close()
     disk.log.close()
