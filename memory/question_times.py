@@ -1,4 +1,5 @@
-"""Times in the words of a question: `last March`, `before I moved` narrow what held when.
+"""Times in the words of a question: `last March`, `before I moved` narrow what held when, and
+`previously` widens that to all that ever did.
 
 Facts are then taken by their intervals, ended ones too. Messages and passages are not narrowed:
 they speak of other times than their own. A question that names its time in a field is left alone.
@@ -34,6 +35,17 @@ _EVENT = re.compile(
     r"\b(?P<how>before|after|since|until|when|while)\s+(?P<what>(?:i|we|he|she|they|my|our|his|her"
     r"|their|the|[A-Z]\w*)\b[^?!.;]{2,120})",
 )
+_FORMERLY = re.compile(
+    r"\b(?:previous(?:ly)?(?! (?:conversation|chat|discussion|session|message))|former(?:ly)?"
+    r"|originally|initially|at first|back then|in the past|until (?:now|then)|no longer"
+    r"|any ?more(?=\W*$)|over (?:time|the (?:weeks|months|years))|history of|changes? (?:in|of|to)"
+    r"|(?<!\bis )(?<!\bare )(?<!\bbe )(?<!\bget )used to"
+    r"|(?:how|has|have|had)\b[^?!.;]{1,80}\b(changed)"
+    r"|(?:did|was|were|had)\b[^?!.;]{1,80}\b(before|change|use to))\b",
+    re.I,
+)
+"""Asks for what was so before, without naming a time: for all that once held. The words that say so
+are the groups, or else all of it."""
 _AUXILIARY = re.compile(r"^(?:did|do|does|is|was|were|are|will|has|have|had)\b", re.I)
 
 
@@ -45,6 +57,7 @@ def in_words(view: ContainerView, asked: q.Search | q.Context | q.Inquire, when:
     if filters.where is not None and names_times(filters.where):
         return when
     found = _stretch(asked.query, when) or _around_event(view, asked, when)
+    found = found or _formerly(asked.query, when)
     if found is None:
         return when
     words, start, end = found
@@ -84,6 +97,14 @@ def _around_event(
             if len(terms & held) >= _SHARE * len(terms):
                 return named[0], *_bounds(named["how"], fact.valid_from, when.now_us)
     return None
+
+
+def _formerly(query: str, when: When) -> tuple[str, int, int] | None:
+    """All the past, where the question is for what was so before."""
+    found = _FORMERLY.search(query)
+    if found is None:
+        return None
+    return found[1] or found[2] or found[0], MIN_US, when.now_us + 1
 
 
 def _bounds(how: str, at_us: int, now_us: int) -> tuple[int, int]:

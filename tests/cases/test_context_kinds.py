@@ -359,6 +359,51 @@ def test_r07_words_that_are_over_are_told_as_such(here: Shelf) -> None:
     assert "Tom lives in Oslo." in memory.context("where does Tom live").lines[0].text
 
 
+_BUDGET = "The budget of Atlas is {} euros."
+FORMERLY = {
+    "What was the previous budget of Atlas?": "previous",
+    "What did the budget of Atlas use to be?": "use to",
+    "How has the budget of Atlas changed?": "changed",
+    "What was the budget of Atlas before?": "before",
+    "What was the budget of Atlas originally?": "originally",
+    "changes in the budget of Atlas": "changes in",
+}
+PLAIN = (
+    "What is the budget of Atlas?",
+    "Who has to get used to the budget of Atlas?",
+    "Are there any more budgets of Atlas?",
+    "What did you say of the budget of Atlas in the previous conversation?",
+)
+
+
+def test_r07_what_was_so_before_comes_where_the_question_asks_for_it(here: Shelf) -> None:
+    """As history, with its date, in searches, contexts and answers; else only what holds."""
+    memory = here.empty()
+    fact = memory.remember(_BUDGET.format("30,000"), said_at="2025-12-01").items[0].id
+    assert fact is not None
+    held = memory.update(fact, _BUDGET.format("45,000"), corrects=True).items[0].id
+    assert held is not None
+    memory.update(held, _BUDGET.format("55,000"), said_at="2026-06-01")
+    settled(memory)
+    past, now = _BUDGET.format("45,000"), _BUDGET.format("55,000")
+    for query, words in FORMERLY.items():
+        found = memory.search(query)
+        stands = {hit.text: hit.standing.state for hit in found.hits}
+        assert stands == {past: "superseded", now: "current"}, query  # the first one never held
+        assert found.moment.window_words == words and found.moment.window is not None
+        lines = [line.text.partition(" (")[0] for line in memory.context(query).lines]
+        assert f"- [2025-12-01, superseded] {past}" in lines, query
+        assert memory.explain(query, id=held).fate.found
+        told = {each.text: each.state for each in memory.ask(query).given}
+        assert told == {past: "superseded", now: None}, query
+        unread = memory.call(q.Context(query=query, read_times=False, container=found.container))
+        assert isinstance(unread, Packed) and "45,000" not in unread.text
+    for query in PLAIN:
+        found = memory.search(query)
+        assert texts(found) == [now] and found.moment.window is None, query
+        assert "45,000" not in memory.context(query).text
+
+
 # --- times in a question
 
 TIMED = {

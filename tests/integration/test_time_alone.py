@@ -41,3 +41,16 @@ def test_what_time_ends_and_begins(tmp_path: Path) -> None:
         assert found(JUNE_US + 19 * DAY_US - 1) == {"garden", "roof"}
         assert found(JUNE_US + 19 * DAY_US) == {"roof"}
         assert found(JUNE_US) == everywhere, "a clock that was set back is believed"
+
+
+def test_a_context_has_no_clock_in_it(tmp_path: Path) -> None:
+    """So that a cache of prompts knows it again."""
+    clock = HandClock(START_US)
+    with Memory(tmp_path / "store", clock=clock) as memory:
+        memory.own()
+        memory.remember([f"Tea is served in the {place}." for place in ("hall", "garden", "attic")])
+        first = memory.context("where is tea served")
+        assert len(first.lines) == 3
+        for days in (1, 400):
+            clock.at = START_US + days * DAY_US
+            assert memory.context("where is tea served").text == first.text
