@@ -121,11 +121,12 @@ class Missing:
             now=all_.now, at=all_.at, what=EVERYTHING, superseded=True, forgotten=all_.forgotten
         )
         yield "at all", plain, Kept("removed", "it does not stand at this moment")
+        then = plain._replace(valid=all_.valid, naming=all_.naming)
         if all_.valid is not None:
             told = f"it does not hold {self._asked_about()}"
-            yield "valid", plain._replace(valid=all_.valid), Kept("not_valid", told)
+            yield "valid", then, Kept("not_valid", told)
         if not all_.superseded:
-            yield "standing", plain._replace(valid=all_.valid, superseded=False), None
+            yield "standing", then._replace(superseded=False), None
         if all_.said_before is not None:
             told = f"it was said later than what is asked about ({self._asked_about()})"
             later = plain._replace(said_before=all_.said_before)

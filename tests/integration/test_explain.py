@@ -297,6 +297,17 @@ def test_superseded_corrected_and_out_of_date(memory: Memory) -> None:
     assert told.reason == "not_valid" and "March 2026" in told.told
 
 
+def test_what_names_the_time_of_the_question_is_not_kept_away_by_it(memory: Memory) -> None:
+    """It is found without the filter, so the filter is what keeps it away."""
+    fact = memory.remember("The pool is not open on Sunday.").items[0].id
+    assert fact is not None
+    query = "is the pool open on Sunday"
+    found = memory.search(query)
+    assert found.moment.window_words is not None and [hit.id for hit in found.hits] == [fact]
+    told = memory.explain(query, id=fact, tags=("sport",)).fate
+    assert told.reason == "filtered" and told.condition == "filters.tags"
+
+
 def test_what_was_said_later_does_not_answer_for_then(memory: Memory) -> None:
     sent = [{"content": "Nina has work in Oslo.", "time": "2026-03-01T10:00:00Z"}]
     item = memory.add_messages(sent).items[0].id or ""
