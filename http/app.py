@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 from aiohttp import web
 
-from rewound.http import supermemory_v4
+from rewound.http import supermemory
 from rewound.http.around import around
 from rewound.http.asking import LARGE_BYTES, Desk, Link, encode, is_patient
 from rewound.http.connect_routes import Here, connect_routes
@@ -80,7 +80,7 @@ def application(
     )
     app[SERVED] = served
     handlers = [(route.method, route.path, _handler(route, served)) for route in ROUTES]
-    handlers += [("POST", *each) for each in supermemory_v4.handlers(desk, limits).items()]
+    handlers += [("POST", *each) for each in supermemory.handlers(desk, limits).items()]
     if overview is None:
         overview = Whole(Prober(desk, limits.fresh_s), desk, served.counted, team)
     app[OVERVIEW] = overview

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from rewound.http import supermemory_v4
+from rewound.http import supermemory
 from rewound.http.openapi import AROUND, description
 from rewound.http.problems import STATUS
 from rewound.http.routing import ROUTES
@@ -81,7 +81,7 @@ def page() -> bytes:
     """The whole page, as UTF-8."""
     described = description()
     sections = dict.fromkeys(route.section for route in ROUTES)
-    parts = [_head(), _intro([*sections, "Supermemory v4", "Around", "Errors", "Shapes"])]
+    parts = [_head(), _intro([*sections, *supermemory.SECTIONS, "Around", "Errors", "Shapes"])]
     for section in sections:
         parts.append(_heading(section))
         parts += [
@@ -89,9 +89,13 @@ def page() -> bytes:
             for route in ROUTES
             if route.section == section
         ]
-    parts.append(_heading("Supermemory v4"))
-    parts.append(f"<p>{escape(_brief(supermemory_v4.__doc__))}</p>")
-    parts += [_operation("POST", each.path, described) for each in supermemory_v4.DECLARED]
+    for section, about in supermemory.SECTIONS.items():
+        parts += [_heading(section), f"<p>{escape(_brief(about))}</p>"]
+        parts += [
+            _operation("POST", each.path, described)
+            for each in supermemory.DECLARED
+            if each.section == section
+        ]
     parts.append(_heading("Around"))
     parts += [_operation("GET", path, described) for path, _, _ in AROUND]
     parts += [_errors(), _shapes(described["components"]["schemas"]), "</main></body></html>"]

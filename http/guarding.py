@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from rewound.http import supermemory_v4
+from rewound.http import supermemory_words
 from rewound.http.asking import encode
 from rewound.http.connect_routes import OPEN_PATHS as CONNECT_PATHS
 from rewound.http.decoding import check_no_key_in_query
@@ -115,8 +115,8 @@ def _failed(request: web.Request, error: Exception, request_id: str) -> web.Stre
     elif isinstance(error, web.HTTPRequestEntityTooLarge | web.HTTPBadRequest):
         error = invalid("the request cannot be read")
     told = telling_of(error, request_id)
-    if request.path.startswith(supermemory_v4.PREFIX):
-        body = supermemory_v4.told(told.detail)
+    if request.path.startswith(supermemory_words.PREFIXES):
+        body = supermemory_words.told(told.detail)
     else:
         body = encode(Error(error=told.detail))
     return web.Response(body=body, status=told.status, headers={**JSON_HEADERS, **told.headers})

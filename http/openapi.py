@@ -7,10 +7,11 @@ from typing import Any
 
 import msgspec
 
-from rewound.http import supermemory_v4
+from rewound.http import supermemory
 from rewound.http.health import Health
 from rewound.http.problems import STATUS, Error
 from rewound.http.routing import ROUTES, Route
+from rewound.http.supermemory_words import Declared, Failed
 from rewound.memory.release import VERSION
 
 REF = "#/components/schemas/{name}"
@@ -31,15 +32,15 @@ _COMMON_ERRORS = (400, 401, 403, 404, 409, 413, 500, 503, 507)
 
 def description() -> dict[str, Any]:
     """The whole document."""
-    structs: list[type[msgspec.Struct]] = [Error, Health, supermemory_v4.Failed]
+    structs: list[type[msgspec.Struct]] = [Error, Health, Failed]
     structs += [struct for route in ROUTES for struct in (route.form, route.reply)]
-    structs += [each for made in supermemory_v4.DECLARED for each in (made.form, made.reply)]
+    structs += [each for made in supermemory.DECLARED for each in (made.form, made.reply)]
     schemas, components = msgspec.json.schema_components(structs, ref_template=REF)
     refs = dict(zip(structs, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for route in ROUTES:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, refs, components)
-    for declared in supermemory_v4.DECLARED:
+    for declared in supermemory.DECLARED:
         paths[declared.path] = {"post": _foreign(declared, refs)}
     for path, summary, content_type in AROUND:
         paths[path] = {"get": _around(path, summary, content_type, refs)}
@@ -85,13 +86,16 @@ def _operation(route: Route, refs: dict[Any, Any], components: dict[str, Any]) -
     return operation
 
 
-def _foreign(declared: supermemory_v4.Declared, refs: dict[Any, Any]) -> dict[str, Any]:
+def _foreign(declared: Declared, refs: dict[Any, Any]) -> dict[str, Any]:
+    also = "text/markdown" if declared.markdown else None
+    names = [part[1:-1] for part in declared.path.split("/") if part.startswith("{")]
     return {
         "operationId": _lower(declared.form.__name__),
-        "tags": ["Supermemory v4"],
+        "tags": [declared.section],
         "summary": declared.summary,
+        "parameters": _path_parameters(names),
         "requestBody": _body(declared.form, refs[declared.form]),
-        "responses": _responses(refs[declared.reply], refs[supermemory_v4.Failed]),
+        "responses": _responses(refs[declared.reply], refs[Failed], also),
     }
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
-from rewound.memory import RewoundError
-from rewound.memory import requests as q
+from rewound.http.supermemory_lookup import Link, Lookup
 from rewound.memory.foreign_ids import made_at, uuid_of
-from rewound.memory.replies import Found, Hit, Reply, Shown, Source, Versions, View
+from rewound.memory.replies import Found, Hit, Source, View
 
 
 class Include(
@@ -31,12 +30,13 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class Related(Part, frozen=True, kw_only=True, rename="camel"):
-    """Another version of the memory: -1 is the one before it, +1 the one after."""
+    """Another version of the memory (`updates`: -1 is the one before it, +1 the one after), or a
+    memory that it adds to (`extends`)."""
 
     memory: str
     relation: str
-    version: int
     updated_at: str
+    version: int | None = None
     metadata: dict[str, Any] = {}
 
 
@@ -81,12 +81,6 @@ class Result(Part, frozen=True, kw_only=True, rename="camel"):
     chunks: tuple[Chunk, ...] | None = None
 
 
-class Link(Protocol):
-    """A store that answers questions."""
-
-    def call(self, request: q.Request) -> Reply: ...
-
-
 def results(link: Link, found: Found, include: Include, threshold: float) -> tuple[Result, ...]:
     """Hits at or above the threshold, in the order found."""
     shaper = _Shaper(link, found.container, include)
@@ -103,20 +97,19 @@ def similarity(score: float) -> float:
 
 
 class _Shaper:
-    """Asks the store for what a hit itself does not hold, each source once."""
+    """Makes results of hits."""
 
     def __init__(self, link: Link, container: str, include: Include) -> None:
-        self._link = link
-        self._container = container
+        self._lookup = Lookup(link, container, forgotten=include.forgotten_memories)
         self._include = include
-        self._items: dict[str, View | None] = {}
 
     def result(self, hit: Hit) -> Result:
         is_fact = hit.kind == "fact"
-        versions = self._versions(hit.id) if is_fact else ()
+        versions = self._lookup.versions(hit.id) if is_fact else ()
         number = next((n for n, view in enumerate(versions) if view.id == hit.id), 0)
         root = versions[0].id if len(versions) > 1 else None
         include = self._include
+        related = is_fact and include.related_memories
         return Result(
             id=uuid_of(hit.id),
             similarity=similarity(hit.score),
@@ -126,27 +119,17 @@ class _Shaper:
             metadata=hit.metadata,
             version=number + 1 if is_fact else None,
             root_memory_id=None if root is None else uuid_of(root),
-            context=_relatives(versions, number) if is_fact and include.related_memories else None,
+            context=self._relatives(versions, number) if related else None,
             documents=self._documents(hit.sources) if include.documents else None,
             chunks=self._chunks(hit.sources) if include.chunks else None,
         )
-
-    def _versions(self, fact: str) -> tuple[View, ...]:
-        reply = self._ask(
-            q.History(
-                container=self._container,
-                id=fact,
-                include_forgotten=self._include.forgotten_memories,
-            )
-        )
-        return reply.versions if isinstance(reply, Versions) else ()
 
     def _documents(self, sources: Iterable[Source]) -> tuple[Document, ...]:
         by_id = {source.id: source for source in sources}
         return tuple(self._document(source) for source in by_id.values())
 
     def _document(self, source: Source) -> Document:
-        item = self._item(source.id)
+        item = self._lookup.item(source.id)
         made = made_at(source.id)
         return Document(
             id=uuid_of(source.id),
@@ -160,7 +143,7 @@ class _Shaper:
     def _chunks(self, sources: Iterable[Source]) -> tuple[Chunk, ...]:
         found: list[Chunk] = []
         for source in sources:
-            item = self._item(source.id)
+            item = self._lookup.item(source.id)
             if item is not None:
                 text = item.text[source.start or 0 : source.end]
                 found.append(
@@ -168,34 +151,25 @@ class _Shaper:
                 )
         return tuple(found)
 
-    def _item(self, item: str) -> View | None:
-        if item not in self._items:
-            reply = self._ask(q.Get(container=self._container, id=item))
-            self._items[item] = reply.item if isinstance(reply, Shown) else None
-        return self._items[item]
-
-    def _ask(self, request: q.Request) -> Reply | None:
-        """What the store says, or None when it was taken back since the search."""
-        try:
-            return self._link.call(request)
-        except RewoundError as error:
-            if error.code != "not_found":
-                raise
-            return None
-
-
-def _relatives(versions: tuple[View, ...], number: int) -> Relatives:
-    """The versions around one, nearest first."""
-    related = [
-        Related(
-            memory=view.text,
-            relation="updates",
-            version=place - number,
-            updated_at=made_at(view.id),
-            metadata=view.metadata,
+    def _relatives(self, versions: tuple[View, ...], number: int) -> Relatives:
+        """The versions around one, nearest first, and what it adds to."""
+        of_chain = [
+            _related(view, "updates", place - number) for place, view in enumerate(versions)
+        ]
+        return Relatives(
+            parents=tuple(reversed(of_chain[:number])),
+            children=tuple(of_chain[number + 1 :]),
+            related=tuple(
+                _related(view, "extends") for view in self._lookup.extended(versions, number)
+            ),
         )
-        for place, view in enumerate(versions)
-    ]
-    return Relatives(
-        parents=tuple(reversed(related[:number])), children=tuple(related[number + 1 :])
+
+
+def _related(view: View, relation: str, version: int | None = None) -> Related:
+    return Related(
+        memory=view.text,
+        relation=relation,
+        version=version,
+        updated_at=made_at(view.id),
+        metadata=view.metadata,
     )

@@ -1,13 +1,13 @@
-"""The profile of Supermemory's v4 API: POST /v4/profile.
+"""The profile of Supermemory's APIs, and the form of it in v4: POST /v4/profile.
 
-`static` is what is stable, `dynamic` what is recent; each memory is a text with the day from which
-it holds. With `q` a search answers beside it.
+`static` is what is stable, `dynamic` what is recent; in v4 each memory is a text with the day from
+which it holds, and with `q` a search answers beside it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -29,7 +29,7 @@ class AskProfile(
 
     container_tag: str
     q: str | None = None
-    threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
+    threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     filters: dict[str, Any] | str | None = None
     """As text it is JSON."""
     include: tuple[PART, ...] = get_args(PART)
@@ -44,35 +44,49 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     buckets: dict[str, tuple[str, ...]] | None = None
 
 
-def profile_of(call: Callable[[q.Request], Reply], sent: AskProfile, filters: q.Filters) -> Profile:
-    """Raises Problem for a bucket that there is not. A tag that nothing was put under is empty."""
-    asked = q.Profile(
-        container=sent.container_tag, budget=_BUDGET, buckets=_buckets(sent), filters=filters
-    )
-    stable: tuple[ProfileLine, ...] = ()
-    recent: tuple[ProfileLine, ...] = ()
-    buckets: Mapping[str, tuple[ProfileLine, ...]] = {name: () for name in asked.buckets or {}}
+class Sections(NamedTuple):
+    """A profile by its parts; `text` has all of it as Markdown."""
+
+    stable: tuple[ProfileLine, ...]
+    recent: tuple[ProfileLine, ...]
+    buckets: Mapping[str, tuple[ProfileLine, ...]]
+    text: str
+
+
+def sections(
+    call: Callable[[q.Request], Reply],
+    container: str,
+    buckets: dict[str, q.Bucket],
+    filters: q.Filters,
+) -> Sections:
+    """What is known of a container, nothing for one that nothing was put under."""
+    asked = q.Profile(container=container, budget=_BUDGET, buckets=buckets, filters=filters)
     try:
         reply = call(asked)
     except RewoundError as error:
         if error.code != "not_found":
             raise
-    else:
-        assert isinstance(reply, Portrait), "Profile is answered with Portrait"
-        stable, recent, buckets = reply.stable, reply.recent, reply.buckets
-    told = {name: _texts(lines) for name, lines in buckets.items()}
+        return Sections((), (), {name: () for name in buckets}, "")
+    assert isinstance(reply, Portrait), "Profile is answered with Portrait"
+    return Sections(reply.stable, reply.recent, reply.buckets, reply.text)
+
+
+def profile_of(call: Callable[[q.Request], Reply], sent: AskProfile, filters: q.Filters) -> Profile:
+    """Raises Problem for a bucket that there is not."""
+    buckets = named_buckets(sent.buckets) if "buckets" in sent.include else {}
+    found = sections(call, sent.container_tag, buckets, filters)
+    told = {name: _texts(lines) for name, lines in found.buckets.items()}
     return Profile(
-        static=_texts(stable) if "static" in sent.include else None,
-        dynamic=_texts(recent) if "dynamic" in sent.include else None,
+        static=_texts(found.stable) if "static" in sent.include else None,
+        dynamic=_texts(found.recent) if "dynamic" in sent.include else None,
         buckets=told if "buckets" in sent.include else None,
     )
 
 
-def _buckets(sent: AskProfile) -> dict[str, q.Bucket]:
+def named_buckets(names: tuple[str, ...] | None) -> dict[str, q.Bucket]:
+    """Buckets that every profile can have, all of them for None. Raises Problem for another."""
     known = get_args(q.BucketName)
-    if "buckets" not in sent.include:
-        return {}
-    names = known if sent.buckets is None else sent.buckets
+    names = known if names is None else names
     for number, name in enumerate(names):
         if name not in known:
             raise invalid(

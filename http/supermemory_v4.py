@@ -6,8 +6,8 @@ What their words are here:
 - a container tag is a container; a memory is a fact, remembered word for word; its id is shown as
   a UUID, which every route of ours reads too; `isStatic` is the tag `static`;
 - `documentId` is the id of the group that the call wrote (`grp_…`): undo or forget it as one;
-- `similarity` is the hit's score, which joins words and meaning on a scale of 0 to about 1, held to
-  0..1; `threshold` is held against it, and is 0 when it is not given;
+- `similarity` is the third root of how likely the hit answers, which `threshold` is held against;
+  without a threshold all hits are given, but none where nothing fits the question;
 - a profile's `static` is what is stable, `dynamic` what is recent, and its buckets are ours;
 - `filters` are conditions on metadata, joined by AND and OR; they become a tree of ours.
 """
@@ -15,8 +15,7 @@ What their words are here:
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import msgspec
 from aiohttp import web
@@ -24,17 +23,17 @@ from aiohttp import web
 from rewound.http.asking import Desk, encode
 from rewound.http.decoding import FormReader
 from rewound.http.limits import Limits, json_body
-from rewound.http.problems import JSON_HEADERS, ErrorDetail, invalid
+from rewound.http.problems import JSON_HEADERS, invalid
 from rewound.http.supermemory_filters import conditions
 from rewound.http.supermemory_hits import Include, Result, results
 from rewound.http.supermemory_profile import AskProfile, Profile, profile_of
+from rewound.http.supermemory_words import Declared, Handler, answered, theirs
 from rewound.memory import RewoundError
 from rewound.memory import requests as q
 from rewound.memory.foreign_ids import made_at, uuid_of
 from rewound.memory.inputs import check
 from rewound.memory.replies import Found, Written
 
-PREFIX = "/v4/"
 STATIC = "static"
 
 _WHAT: dict[str, tuple[q.What, ...]] = {
@@ -73,7 +72,7 @@ class SearchMemories(Form, frozen=True, kw_only=True, rename="camel"):
     """The older spelling: exactly one."""
     search_mode: Literal["memories", "hybrid", "documents"] = "memories"
     limit: Annotated[int, msgspec.Meta(ge=1, le=100)] = 10
-    threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
+    threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     rerank: bool = False
     rewrite_query: bool = False
     aggregate: bool = False
@@ -101,12 +100,14 @@ class Added(Reply, frozen=True, kw_only=True, rename="camel"):
     memories: tuple[Memory, ...]
 
 
-class Matches(Reply, frozen=True, kw_only=True, rename="camel"):
-    """`timing` in milliseconds; `total` counts the results."""
+class Matches(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """`timing` in milliseconds; `total` counts the results. `notes`, where there are any, say what
+    was done without, and why nothing was found."""
 
     results: tuple[Result, ...]
     timing: float
     total: int
+    notes: tuple[str, ...] = ()
 
 
 class Profiled(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -116,37 +117,19 @@ class Profiled(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     search_results: Matches | None = None
 
 
-class Failed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Any error of this façade. `details` names the field."""
-
-    error: str
-    details: str | None = None
-
-
-def told(detail: ErrorDetail) -> bytes:
-    """An error in this façade's words."""
-    details = detail.field if detail.field is not None else detail.code
-    return encode(Failed(error=detail.message, details=details))
-
-
-class Declared(NamedTuple):
-    """A route of this façade, as OpenAPI and the docs page tell it."""
-
-    path: str
-    summary: str
-    form: type[msgspec.Struct]
-    reply: type[msgspec.Struct]
-
+SECTION = "Supermemory v4"
 
 DECLARED = (
-    Declared("/v4/memories", "Remember statements word for word.", AddMemories, Added),
-    Declared("/v4/search", "Find memories, or chunks of what was sent.", SearchMemories, Matches),
-    Declared("/v4/profile", "Tell what is stable and what is recent.", AskProfile, Profiled),
+    Declared("/v4/memories", "Remember statements word for word.", SECTION, AddMemories, Added),
+    Declared(
+        "/v4/search", "Find memories, or chunks of what was sent.", SECTION, SearchMemories, Matches
+    ),
+    Declared(
+        "/v4/profile", "Tell what is stable and what is recent.", SECTION, AskProfile, Profiled
+    ),
 )
 
 # --- handlers
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def handlers(desk: Desk, limits: Limits) -> dict[str, Handler]:
@@ -164,13 +147,11 @@ def handlers(desk: Desk, limits: Limits) -> dict[str, Handler]:
 
     async def search(request: web.Request) -> web.StreamResponse:
         raw = await json_body(request, limits)
-        body = await desk.run(lambda: encode(_found(desk, searching.body(raw))))
-        return web.Response(body=body, headers=JSON_HEADERS)
+        return await answered(request, desk, lambda: _found(desk, searching.body(raw)))
 
     async def profile(request: web.Request) -> web.StreamResponse:
         raw = await json_body(request, limits)
-        body = await desk.run(lambda: encode(_profiled(desk, profiling.body(raw))))
-        return web.Response(body=body, headers=JSON_HEADERS)
+        return await answered(request, desk, lambda: _profiled(desk, profiling.body(raw)))
 
     return {"/v4/memories": add, "/v4/search": search, "/v4/profile": profile}
 
@@ -223,23 +204,28 @@ def _found(desk: Desk, sent: SearchMemories) -> Matches:
         container=_container(sent),
         query=sent.q,
         limit=sent.limit,
+        nearest=sent.threshold is not None,
         filters=q.Filters(what=_WHAT[sent.search_mode], where=conditions(sent.filters)),
         include_forgotten=sent.include.forgotten_memories,
         rerank=sent.rerank,
         rewrite=sent.rewrite_query,
         decompose=False,
     )
+    matched: tuple[Result, ...] = ()
     try:
         found = desk.link.call(asked)
     except RewoundError as error:
         if error.code != "not_found":
             raise
-        matched: tuple[Result, ...] = ()  # a tag that nothing was put under finds nothing
+        notes: tuple[str, ...] = (f"nothing was ever put under {asked.container}",)
     else:
         assert isinstance(found, Found), "Search is answered with Found"
-        matched = results(desk.link, found, sent.include, sent.threshold)
+        matched = results(desk.link, found, sent.include, sent.threshold or 0.0)
+        notes = theirs(found.notes)
+    if sent.include.summaries:
+        notes = (*notes, "summaries are left out: none are written of documents")
     elapsed_ms = (time.perf_counter() - started) * 1000
-    return Matches(results=matched, timing=round(elapsed_ms, 3), total=len(matched))
+    return Matches(results=matched, timing=round(elapsed_ms, 3), total=len(matched), notes=notes)
 
 
 def _profiled(desk: Desk, sent: AskProfile) -> Profiled:

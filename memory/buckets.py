@@ -28,7 +28,10 @@ class Taking(NamedTuple):
 
 
 TAKING: dict[BucketName, Taking] = {
-    "preferences": Taking(frozenset({FactKind.PREFERENCE})),
+    "preferences": Taking(
+        frozenset({FactKind.PREFERENCE}),
+        words="likes loves prefers preferred favorite favourite enjoys hates dislikes fond",
+    ),
     "people": Taking(
         attributes=("spouse", "partner", "children", "siblings"),
         words="mother mom mum father dad parent sister brother sibling wife husband spouse partner "

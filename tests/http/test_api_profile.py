@@ -18,7 +18,7 @@ def filled(api: Api) -> Api:
              metadata={"team": "sea"})  # fmt: skip
     api.fact("Nina likes tea.", kind="preference", tags=["drinks"], said_at="2020-05-01")
     api.fact("Nina visited Rome.", kind="episode")
-    api.fact("Bob likes SECRET.", scope={"user": "bob"})
+    api.fact("Bob knows SECRET.", scope={"user": "bob"})
     api.delete(f"/v1/facts/{api.fact('Nina likes FORGOTTEN.')}")
     return api
 
@@ -42,7 +42,7 @@ def test_the_profile_is_told_as_json(filled: Api) -> None:
 
 
 def test_filters_scope_and_buckets_travel_in_the_query_string(filled: Api) -> None:
-    assert lines(profile(filled, user="bob")) == {"Bob likes SECRET."}
+    assert lines(profile(filled, user="bob")) == {"Bob knows SECRET."}
     assert lines(profile(filled, tags="drinks")) == {"Nina likes tea."}
     assert lines(profile(filled, metadata='{"team": "sea"}')) == {"Nina works at Orbit Labs."}
     assert lines(profile(filled, kinds="preference", since="2020")) == {"Nina likes tea."}

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
-from rewound.http import supermemory_v4
+from rewound.http import supermemory
 from rewound.http.asking import encode
 from rewound.http.docs_page import page
 from rewound.http.openapi import AROUND, description
@@ -61,7 +61,7 @@ def answer_schema(method: str, path: str, status: str = "200") -> Any:
 def test_every_route_is_told_and_no_other() -> None:
     told = {(method, path) for method, path, _ in operations()}
     served = {*BY_NAME, *(("GET", path) for path, _, _ in AROUND)}
-    served |= {("POST", each.path) for each in supermemory_v4.DECLARED}
+    served |= {("POST", each.path) for each in supermemory.DECLARED}
     assert told == served
 
 

@@ -1,6 +1,5 @@
 """The v4 façade: its words in ours, and ours in its own."""
 
-import asyncio
 import json
 import uuid
 from collections.abc import Iterator
@@ -8,12 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
 
-from rewound.http.app import SERVED, application
-from rewound.http.gatekeeping import doorstep
-from rewound.http.limits import Limits
 from rewound.http.problems import Problem
 from rewound.http.supermemory_filters import conditions
 from rewound.http.supermemory_hits import similarity
@@ -22,7 +16,8 @@ from rewound.memory.conditions import Where
 from rewound.memory.foreign_ids import kind_of_id, made_at, uuid_of
 from rewound.memory.link import Link
 from rewound.memory.models import Models
-from rewound.memory.replies import Page, Shown
+from rewound.memory.replies import Page, Shown, Written
+from tests.http.posting import posted
 from tests.integration.faking import faking
 
 FACT = "fact_01m8mhpgnme00b5bajg62mjkf3"
@@ -36,26 +31,6 @@ def link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Link]:
     opened.take_over()
     yield opened
     opened.close()
-
-
-def posted(link: Link, *requests: tuple[str, Any]) -> list[tuple[int, Any]]:
-    """Status and body for each request, by one server."""
-
-    async def ask() -> list[tuple[int, Any]]:
-        door = doorstep("127.0.0.1", None, None)
-        app = application(link, door, Limits(), id_prefix="t")
-        app.on_cleanup.append(close)
-        async with TestClient(TestServer(app)) as client:
-            answers = []
-            for path, body in requests:
-                response = await client.post(path, data=json.dumps(body))
-                answers.append((response.status, await response.json()))
-            return answers
-
-    async def close(app: web.Application) -> None:
-        await asyncio.to_thread(app[SERVED].desk.close)
-
-    return asyncio.run(ask())
 
 
 def add(*contents: str, tag: str = "nina", **more: Any) -> tuple[str, Any]:
@@ -143,6 +118,37 @@ def test_versions_are_told_and_their_relatives_when_asked(link: Link) -> None:
     (parent,) = told["results"][0]["context"]["parents"]
     assert (parent["memory"], parent["version"]) == ("Nina works at Orbit Labs.", -1)
     assert told["results"][0]["context"]["children"] == []
+
+
+def test_what_a_memory_adds_to_is_related(tmp_path: Path) -> None:
+    opened = Link(tmp_path / "other", models=Models(embedder="none", extractor="none"))
+    opened.take_over()
+    try:
+        facts = (q.NewFact(text="Nina grows figs."), q.NewFact(text="Nina grows figs in Porto."))
+        written = opened.call(q.Remember(container="nina", facts=facts))
+        assert isinstance(written, Written)
+        old, fact = (str(item.id) for item in written.items)
+        opened.call(q.Workers(action="wait"))
+        label = q.NewLabel(fact=fact, old=old, outcome="extends")
+        opened.call(q.Label(container="nina", labels=(label,)))
+        ((_, told),) = posted(opened, search("Porto", include={"relatedMemories": True}))
+    finally:
+        opened.close()
+    (result,) = told["results"]
+    (related,) = result["context"]["related"]
+    assert (related["memory"], related["relation"]) == ("Nina grows figs.", "extends")
+    assert "version" not in related and result["context"]["parents"] == []
+
+
+def test_what_is_done_without_is_told(link: Link) -> None:
+    asked = search("figs", rerank=True, rewriteQuery=True, include={"summaries": True})
+    _, (_, plain), (_, told) = posted(link, add("Omar likes figs."), search("figs"), asked)
+    assert "notes" not in plain
+    assert [note.partition(":")[0] for note in told["notes"]] == [
+        "not rewritten",
+        "not reranked",
+        "summaries are left out",
+    ]
 
 
 def test_what_is_forgotten_is_found_only_when_asked_for(link: Link) -> None:

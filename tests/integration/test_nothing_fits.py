@@ -15,9 +15,11 @@ from rewound.memory import replies as r
 from rewound.memory import requests as q
 from rewound.memory.decomposing import answered_parts
 from rewound.memory.evaluating import told_nothing
+from rewound.memory.link import Link
 from rewound.memory.models import Models
 from rewound.projections.ranker import Ranker, probability
 from rewound.projections.relevance import ANYTHING
+from tests.http.posting import posted
 from tests.http.serving import Api, serving
 
 QUERY = "how much rent does Nina pay for her flat"
@@ -169,6 +171,26 @@ def test_a_model_that_asks_is_told_so_in_words(memory: Memory) -> None:
         assert shown[0] == NOTHING_FITS and len(shown) == 4
         assert told(memory.context(QUERY), "context").startswith(f"{NOTHING_FITS}\nnote: ")
         assert not told(memory.search("bicycle"), "search").startswith(NOTHING_FITS)
+
+
+def test_clients_of_other_apis_get_nothing_unless_their_threshold_asks_for_it(
+    folder: Path, ranker: Path
+) -> None:
+    v4, v5 = {"q": QUERY, "containerTag": "default"}, {"query": QUERY}
+    opened = Link(folder / "data", models=models(ranker))
+    opened.take_over()
+    try:
+        answers = posted(
+            opened,
+            ("/v4/search", v4), ("/v4/search", {**v4, "threshold": 0}),
+            ("/ns/default/search", v5), ("/ns/default/search", {**v5, "threshold": 0}),
+        )  # fmt: skip
+    finally:
+        opened.close()
+    assert [(status, len(body["results"])) for status, body in answers] == [(200, 0), (200, 2)] * 2
+    left_out = "the 2 nearest hits are left out, which threshold 0 shows"
+    shown = f"{SHOWN}, and these hits are only the nearest"
+    assert [body["notes"] for _, body in answers] == [[f"{SHOWN}; {left_out}"], [shown]] * 2
 
 
 def test_the_other_doors_say_the_same(

@@ -163,6 +163,16 @@ def test_buckets_that_every_profile_can_have(memory: Memory) -> None:
     assert memory.profile(buckets={}).buckets == {}
 
 
+def test_a_preference_need_not_be_marked_as_one(memory: Memory) -> None:
+    """A client that only states facts has a bucket of them too."""
+    liked = [said(memory, f"Nina {does} tea.") for does in ("likes", "prefers", "hates", "enjoys")]
+    liked.append(said(memory, "Nina's favourite colour is teal."))
+    said(memory, "Nina owns a bicycle.")
+    said(memory, "Nina disliked Oslo.", kind="episode", said_at="2025-12-30")
+    found = memory.profile(buckets=["preferences"]).buckets["preferences"]
+    assert {line.id for line in found} == set(liked)
+
+
 def test_buckets_of_ones_own(memory: Memory) -> None:
     trip = said(memory, "The trip to Bern is booked.", tags=["trip", "2025"])
     other = said(memory, "The trip to Oslo was long.", kind="episode", tags=["trip"])

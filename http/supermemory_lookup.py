@@ -1,0 +1,53 @@
+"""What results of a Supermemory façade tell beyond a hit: asked of the store, each thing once."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from rewound.memory import RewoundError
+from rewound.memory import requests as q
+from rewound.memory.replies import Reply, Shown, Versions, View
+
+
+class Link(Protocol):
+    """A store that answers questions."""
+
+    def call(self, request: q.Request) -> Reply: ...
+
+
+class Lookup:
+    """Looks things up in one container. With `forgotten`, versions that were forgotten too."""
+
+    def __init__(self, link: Link, container: str, *, forgotten: bool) -> None:
+        self._link = link
+        self._container = container
+        self._forgotten = forgotten
+        self._items: dict[str, View | None] = {}
+
+    def versions(self, fact: str) -> tuple[View, ...]:
+        """All versions of a fact, the first one first."""
+        reply = self._ask(
+            q.History(container=self._container, id=fact, include_forgotten=self._forgotten)
+        )
+        return reply.versions if isinstance(reply, Versions) else ()
+
+    def item(self, item: str) -> View | None:
+        """A fact, document or message; None when it is not there any more."""
+        if item not in self._items:
+            reply = self._ask(q.Get(container=self._container, id=item))
+            self._items[item] = reply.item if isinstance(reply, Shown) else None
+        return self._items[item]
+
+    def extended(self, versions: tuple[View, ...], number: int) -> tuple[View, ...]:
+        """The facts that one of these versions adds to, as far as they are still there."""
+        ids = versions[number].extends if versions else ()
+        return tuple(view for view in map(self.item, ids) if view is not None)
+
+    def _ask(self, request: q.Request) -> Reply | None:
+        """What the store says, or None when it was taken back since the search."""
+        try:
+            return self._link.call(request)
+        except RewoundError as error:
+            if error.code != "not_found":
+                raise
+            return None
