@@ -16,6 +16,7 @@ from functools import lru_cache
 from rewound.eventlog.instants import Precision, zone_named
 from rewound.llm.english import is_past, words_of
 from rewound.llm.time_languages import FOREIGN, foreign_points
+from rewound.llm.time_lookalikes import is_lookalike
 from rewound.llm.time_points import COUNT, UNIT, count_of, day_before_next, may_hold_time, points
 from rewound.llm.time_ranges import (
     PREPOSITION,
@@ -115,12 +116,13 @@ def find(
         return []
     local = now.replace(tzinfo=None)
     tense = tense or tense_of(text)
-    found = ranges(text, local, tense, here)
+    found = [one for one in ranges(text, local, tense, here) if _is_time(text, one)]
     named = (_shift(text, point) for point in points(text, local, tense, after))
-    singles = [point for point in named if not _within(point, found)]
+    singles = [point for point in named if not _within(point, found) and _is_time(text, point)]
     found += _joined(text, [point for point in singles if _once(text, point)], here)
     if not found and not singles:
-        found = [_single(text, point, None, here) for point in foreign_points(text, local, tense)]
+        others = foreign_points(text, local, tense)
+        found = [_single(text, point, None, here) for point in others if _is_time(text, point)]
     return sorted(found, key=lambda expression: expression.start)
 
 
@@ -153,6 +155,10 @@ def _shift(text: str, point: Point) -> Point:
     except (ValueError, OverflowError):  # Outside the calendar.
         return point
     return Point(found.start(), point.end, *made)
+
+
+def _is_time(text: str, one: Point | TimeExpression) -> bool:
+    return not is_lookalike(text, one.start, one.end)
 
 
 def _within(point: Point, found: list[TimeExpression]) -> bool:

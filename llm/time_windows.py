@@ -8,6 +8,7 @@ from rewound.eventlog.instants import to_us
 from rewound.llm.time_context import Context, span_of
 from rewound.llm.time_expressions import find, place
 from rewound.llm.time_languages import FOREIGN
+from rewound.llm.time_lookalikes import is_lookalike, is_name
 from rewound.llm.time_meanings import Day, Moment, Span, Stretch
 from rewound.llm.time_points import may_hold_time
 from rewound.llm.time_readings import SURE, read
@@ -91,7 +92,10 @@ def _only(readings: list[Reading], question: str) -> Reading | None:
     fitting = [
         reading
         for reading in readings
-        if reading.kind in _KINDS and _may_narrow(reading, question[reading.start : reading.end])
+        if reading.kind in _KINDS
+        and _may_narrow(reading, question[reading.start : reading.end])
+        and not is_lookalike(question, reading.start, reading.end)
+        and not is_name(question, reading.start, reading.end)
     ]
     sure = [reading for reading in fitting if reading.confidence >= SURE]
     told = [reading for reading in fitting if not _bare(reading)]
