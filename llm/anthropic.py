@@ -143,13 +143,16 @@ class Anthropic:
         where, status = self._server.where, refused.status
         if status in (401, 403):
             return ChatFailed(
-                f"{where} refused the key (status {status}): set REWOUND_CHAT_KEY", Why.REFUSED
+                f"{where} refused the key (status {status}): set REWOUND_CHAT_KEY",
+                Why.REFUSED,
+                unfit=True,
             )
         if status == 404:
             return ChatFailed(
                 f"{where} knows no such address or model (status 404): check REWOUND_CHAT_URL and "
                 "REWOUND_CHAT_MODEL",
                 Why.REFUSED,
+                unfit=True,
             )
         too_long = status == 413 or says_too_long(refused.error)
         what = (

@@ -32,6 +32,10 @@ _AWAY = frozenset({408, 425, 429, 502, 503, 504, 529})
 """Statuses of a server that may answer later: busy, loading, or behind a proxy that lost it."""
 
 
+_UNFIT = frozenset({401, 403, 404, 405, 501})
+"""Statuses of a server that has no such key, address, model or ability: whatever it is asked."""
+
+
 class Refused(Exception):
     """A status that says the request was wrong, with what the server's error says."""
 
@@ -39,6 +43,11 @@ class Refused(Exception):
         super().__init__(status)
         self.status = status
         self.error = error
+
+    @property
+    def unfit(self) -> bool:
+        """Whether it says nothing of what was asked, and would come of anything else too."""
+        return self.status in _UNFIT
 
     @property
     def about(self) -> str | None:
@@ -125,9 +134,12 @@ class Server:
         except (Refused, ValueError, RecursionError):
             return None
 
-    def failure(self, what: str, why: Why, *, too_long: bool = False) -> ServerFailed:
+    def failure(
+        self, what: str, why: Why, *, too_long: bool = False, unfit: bool = False
+    ) -> ServerFailed:
         """A failure of this server, to be raised: `what` follows its name."""
-        return self._failed(f"{self._noun} {self.where} {what}", why, too_long=too_long)
+        said = f"{self._noun} {self.where} {what}"
+        return self._failed(said, why, too_long=too_long, unfit=unfit)
 
     def evidence(self, body: bytes) -> str:
         """A reply as it may be kept: readable, bounded, without the key if it tells that."""

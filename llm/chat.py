@@ -177,7 +177,8 @@ class Chat:
             raise self._server.failure(what, Why.REFUSED, too_long=True) from None
         other = _otherwise(manner, refused)
         if other is None:
-            raise ChatFailed(self._refusal(refused.status), Why.REFUSED) from None
+            said = self._refusal(refused.status)
+            raise ChatFailed(said, Why.REFUSED, unfit=refused.unfit) from None
         return other
 
     def _read(self, body: bytes, schema: Schema, manner: _Manner) -> dict[str, Any]:

@@ -249,10 +249,12 @@ class DispatchedEmbedder:
         if self._dimensions is None:
             self._dimensions = made.shape[1]
         elif made.shape[1] != self._dimensions:
-            raise EmbeddingFailed(
+            failed = EmbeddingFailed(
                 f"node {endpoint.node} gives vectors of {made.shape[1]} dimensions, and there were "
                 f"some of {self._dimensions} before: another model runs there"
             )
+            failed.unfit = True
+            raise failed
         return made
 
 

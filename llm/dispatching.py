@@ -108,7 +108,8 @@ class Dispatcher:
     ) -> T:
         """What the call gives, made at the least busy server.
 
-        One for which `is_away` is made again at another server, for as long as there is one.
+        One for which `is_away`, or whose failure is `unfit`, is made again at another server, for
+        as long as there is one.
         `timeout_s` bounds the waiting and is told to the call. It waits no longer once `asker`
         goes, or whoever asks in this context. A `read` may be hedged. Raises what the call raises,
         and NotAsked.
@@ -155,6 +156,7 @@ class Dispatcher:
                     raise last from None
                 raise
             ending: Ending = "given up"
+            trouble: str | None = None
             try:
                 check_still()
                 result = call(begin.server, until - time.monotonic())
@@ -163,15 +165,18 @@ class Dispatcher:
             except GivenUp:
                 raise
             except Exception as error:
-                if not is_away(error):
+                away = is_away(error)
+                if not away:
                     ending = "failed"  # it answered, if not as was hoped
+                    trouble = str(error) if getattr(error, "unfit", False) else None
+                if not away and trouble is None:
                     raise
                 if time.monotonic() >= until or asker.gone or self._closed:
                     raise
-                ending, last = "away", error
+                ending, last = "away" if away else "failed", error
                 avoid |= {begin.server.id}
             finally:
-                self._ended(begin, ending)
+                self._ended(begin, ending, trouble)
 
     def _begin(
         self, lane: Lane, role: Role, until: float, avoid: frozenset[str], asker: Asker
@@ -233,16 +238,19 @@ class Dispatcher:
             self._decided.update((each.ticket, each) for each in decided)
             self._state.notify_all()
 
-    def _ended(self, begin: Begin, ending: Ending) -> None:
+    def _ended(self, begin: Begin, ending: Ending, trouble: str | None) -> None:
         server = begin.server
         with self._state:
             before = self._scheduler.state(server)
-            self._scheduler.ended(begin.ticket, ending, time.monotonic())
+            refused = self._scheduler.trouble(server) is None and trouble is not None
+            self._scheduler.ended(begin.ticket, ending, time.monotonic(), trouble)
             after = self._scheduler.state(server)
             if ending == "away":
                 self._poked.add(server.id)
                 self._state.notify_all()
             self._pump()
+        if refused:
+            _log.warning("node %s refuses whoever asks, and is asked last: %s", server.id, trouble)
         self._changed(server, before, after)
 
     # --- watching

@@ -18,6 +18,9 @@ class EmbeddingFailed(Exception):
     It never holds a text that was to be embedded.
     """
 
+    unfit = False
+    """Whether another server of the same model may do: this one refuses whoever asks."""
+
 
 class EmbeddingAway(EmbeddingFailed):
     """The model's server could not be reached, or did not answer in time."""

@@ -121,7 +121,9 @@ class EmbeddingServer:
                 rows += self._rows(pieces, prefix, left_s)
         except ServerFailed as failed:
             kind = EmbeddingAway if failed.why is Why.UNREACHABLE else EmbeddingFailed
-            raise kind(str(failed)) from None
+            raised = kind(str(failed))
+            raised.unfit = failed.unfit
+            raise raised from None
         if not rows:
             return np.zeros((0, self._dimensions or 0), np.float32)
         return checked(np.asarray(rows), len(texts), self._settled(len(rows[0])))
@@ -172,6 +174,7 @@ class EmbeddingServer:
         return self._server.post(f"{self._server.base}/embeddings", asked, left_s())
 
     def _refusal(self, refused: Refused) -> ServerFailed:
+        pooling = "pooling" in refused.words.lower()
         if refused.status in (401, 403):
             what = f"refused the key (status {refused.status}): set REWOUND_EMBED_KEY"
         elif refused.status == 404:
@@ -179,12 +182,12 @@ class EmbeddingServer:
                 "knows no such address or model (status 404): check REWOUND_EMBED_URL and "
                 "REWOUND_EMBED_MODEL"
             )
-        elif "pooling" in refused.words.lower():
+        elif pooling:
             what = "gives no vector of a whole text: start it with `--pooling mean` or as its "
             what += "model's makers say"
         else:
             what = f"refused the request (status {refused.status})"
-        return self._server.failure(what, Why.REFUSED)
+        return self._server.failure(what, Why.REFUSED, unfit=refused.unfit or pooling)
 
     def _read(self, body: bytes, count: int) -> list[Sequence[float]]:
         """The vectors of a reply, in the order of the texts. Raises ServerFailed."""

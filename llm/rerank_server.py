@@ -148,17 +148,18 @@ class RerankServer:
         raise AssertionError("the last manner returns or raises")
 
     def _refusal(self, refused: Refused) -> RerankFailed:
-        status = refused.status
+        status, unfit = refused.status, refused.unfit or "reranking" in refused.words
         if status in (401, 403):
             what = f"refused the key (status {status}): set REWOUND_RERANK_KEY"
         elif status == 404:
             what = "has no such address or model (status 404): check REWOUND_RERANK_URL and "
             what += "REWOUND_RERANK_MODEL"
-        elif status == 501 or "reranking" in refused.words:
+        elif unfit:
             what = "does not rerank: start it with `--reranking` and a model made for that"
         else:
             what = f"refused the request (status {status})"
-        return RerankFailed(f"the rerank server {self._server.where} {what}", Why.REFUSED)
+        said = f"the rerank server {self._server.where} {what}"
+        return RerankFailed(said, Why.REFUSED, unfit=unfit)
 
     def _read(self, body: bytes, count: int) -> list[float]:
         """Each text's score. Raises RerankFailed unless there is exactly one for each."""

@@ -5,6 +5,8 @@
   at any address of that node: it waits for one background call at most.
 - Each lane's queue is bounded. What does not fit is refused, with a guess of when it would.
 - A server that is down is sent nothing. A call that has no server left is dropped at once.
+- A server that refuses whoever asks (its key, its address) is asked only where no other is up; now
+  and then it is tried again.
 - Where several processes send to one server, they share its slots, and no background call is begun
   at a node that a person's call waits for in any of them.
 
@@ -89,6 +91,8 @@ class EndpointFigures(NamedTuple):
     slots: int
     busy: int | None
     lanes: dict[Lane, LaneFigures]
+    trouble: str | None = None
+    """Why it refuses whoever asks, as it did last."""
 
 
 class SharedSlots(Protocol):
@@ -127,6 +131,10 @@ class _Place:
         self.mean_s: float | None = None
         self.draining = False
         self.served = 0
+        self.trouble: str | None = None
+        self._refusals = 0
+        self.left_until = float("-inf")
+        """It is asked sooner only where no other server is up."""
 
     @property
     def slots(self) -> int:
@@ -139,6 +147,15 @@ class _Place:
     @property
     def has_room(self) -> bool:
         return self.fit and self.running.total() < self.breaker.limit(self.slots)
+
+    def refused(self, trouble: str, now: float, pace: Pace) -> None:
+        """It refused a call as it would any other."""
+        self.trouble = trouble
+        self.left_until = now + pace.probe_s * 2 ** min(self._refusals, pace.holds_max)
+        self._refusals += 1
+
+    def answered(self) -> None:
+        self.trouble, self._refusals, self.left_until = None, 0, float("-inf")
 
     @property
     def load(self) -> tuple[float, int]:
@@ -164,6 +181,8 @@ class Scheduler:
         """Servers with room here, all of whose slots are taken by others."""
         self._refused: Counter[tuple[Lane, bool]] = Counter()
         self._serial = 0
+        self._now = float("-inf")
+        """The time that was told last."""
         for node in nodes:
             self.add(node)
 
@@ -242,6 +261,7 @@ class Scheduler:
     def decide(self, now: float) -> list[Begin | Drop]:
         """What is to be begun now, and what waits in vain. Each is told once."""
         decided: list[Begin | Drop] = []
+        self._now = now
         self._full.clear()
         for lane in LANES:  # people first
             if lane == "background":
@@ -314,9 +334,14 @@ class Scheduler:
             found = [place for place in mine if "chat" in place.server.roles]
         return [place for place in found if place.server.id not in avoid]
 
+    def _able(self, lane: Lane, role: Role, avoid: frozenset[str] = frozenset()) -> list[_Place]:
+        """Those that are up; without those that refuse whoever asks, where there are others."""
+        fit = [place for place in self._for(lane, role, avoid) if place.fit]
+        return [place for place in fit if place.left_until <= self._now] or fit
+
     def _room(self, lane: Lane, role: Role, avoid: frozenset[str]) -> list[_Place]:
         """Those that a call may begin at."""
-        free = [place for place in self._for(lane, role, avoid) if place.has_room]
+        free = [place for place in self._able(lane, role, avoid) if place.has_room]
         if lane == "background" and free:
             wanted = self._wanted_by_people()
             free = [place for place in free if place.server.node not in wanted]
@@ -331,8 +356,9 @@ class Scheduler:
             if place.fit
         }
 
-    def ended(self, ticket: int, ending: Ending, now: float) -> None:
-        """A call that was begun has come to an end."""
+    def ended(self, ticket: int, ending: Ending, now: float, trouble: str | None = None) -> None:
+        """A call that was begun has come to an end. `trouble` is why it was refused, if any other
+        would have been, too."""
         if (give_back := self._taken.pop(ticket, None)) is not None:
             give_back()
         found = self._running.pop(ticket, None)
@@ -346,7 +372,10 @@ class Scheduler:
         place.seconds[lane] += seconds
         if ending in ("ok", "failed"):
             place.breaker.succeeded(place.slots)
+        if trouble is not None:
+            place.refused(trouble, now, self._pace)
         if ending == "ok":
+            place.answered()
             mean_s = seconds if place.mean_s is None else place.mean_s
             place.mean_s = mean_s + _WEIGHT * (seconds - mean_s)
         elif ending == "away":
@@ -368,6 +397,10 @@ class Scheduler:
     def state(self, server: Endpoint) -> State:
         return self._places[server.id].breaker.state if self.knows(server) else "down"
 
+    def trouble(self, server: Endpoint) -> str | None:
+        """Why it refuses whoever asks."""
+        return self._places[server.id].trouble if self.knows(server) else None
+
     def suspect(self, server: Endpoint) -> bool:
         """Whether to look at it again at once."""
         return self.knows(server) and self._places[server.id].breaker.suspect
@@ -376,8 +409,7 @@ class Scheduler:
 
     def slots(self, lane: Lane, role: Role) -> int:
         """How many calls of a role could run at once now; 0 when no server is up."""
-        places = [place for place in self._for(lane, role) if place.fit]
-        return sum(place.breaker.limit(place.slots) for place in places)
+        return sum(place.breaker.limit(place.slots) for place in self._able(lane, role))
 
     def up(self, lane: Lane, role: Role) -> list[Endpoint]:
         """The servers that are up and answer for a role."""
@@ -412,6 +444,7 @@ class Scheduler:
                 slots=place.slots,
                 busy=place.told_busy,
                 lanes={lane: _lane_figures(place, lane) for lane in LANES},
+                trouble=place.trouble,
             )
             for place in self._places.values()
         ]

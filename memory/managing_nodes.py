@@ -135,6 +135,8 @@ def _degraded(
     for each in figures:
         if each.state == "down":
             yield f"{_called(each.server)} does not answer"
+        elif each.trouble is not None:
+            yield f"{_called(each.server)} refuses whoever asks: {each.trouble}"
     models = engine.models
     if models is None:
         return

@@ -19,6 +19,7 @@ from rewound.llm.askers import Asker, NodesAway, NodesBusy
 from rewound.llm.breaking import Pace
 from rewound.llm.chat import Chat
 from rewound.llm.dispatched import DispatchedChat, DispatchedEmbedder
+from rewound.llm.dispatched_reranker import DispatchedReranker
 from rewound.llm.dispatching import Dispatcher
 from rewound.llm.embedding import EmbeddingAway, EmbeddingBusy
 from rewound.llm.embedding_server import EmbeddingServer
@@ -26,6 +27,7 @@ from rewound.llm.looking import Look, Seen
 from rewound.llm.nodes import LANES, Endpoint, Enlisted, Lane, Node
 from rewound.llm.plain_rerankers import EmbedderReranker
 from rewound.llm.replies import ChatFailed
+from rewound.llm.rerank_server import RerankServer
 from rewound.llm.reranking import RerankFailed
 from rewound.llm.slot_files import SlotFiles
 from rewound.memory.meaning import Meaning
@@ -185,6 +187,56 @@ def test_what_is_answered_with_an_error_is_no_success(status: int) -> None:
         told = seen.lanes["background"]
         assert (told.ok, told.failed, told.away) == (1, 1, 0)
         assert seen.state == "up", "somebody is there"
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 405, 501])
+def test_what_one_refuses_whoever_asks_goes_to_another(
+    status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A wrong key or address at one node fails nothing, and is told."""
+    with nodes(2, slots=1) as servers, dispatching(servers, pace=Pace(probe_s=1e6)) as dispatcher:
+        echoing(*servers)
+        servers[0].status = status
+        chat = chat_at(dispatcher)
+        assert [ask(chat, text) for text in "abcdef"] == [[text] for text in "abcdef"]
+        wrong, well = dispatcher.figures()
+        assert (wrong.lanes["background"].failed, well.lanes["background"].ok) == (1, 6)
+        assert wrong.trouble is not None and str(status) in wrong.trouble and well.trouble is None
+        (warned,) = [each for each in caplog.messages if "refuses whoever asks" in each]
+        assert f"n{servers[0].port}" in warned
+        dispatcher.remove(f"n{servers[1].port}")
+        with pytest.raises(ChatFailed, match=str(status)) as caught:
+            ask(chat, "g")
+        assert caught.value.why is Why.REFUSED, "with nobody else its refusal is told"
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_what_is_refused_for_itself_is_not_taken_elsewhere(status: int) -> None:
+    with nodes(2) as servers, dispatching(servers) as dispatcher:
+        servers[0].status = servers[1].status = status
+        with pytest.raises(ChatFailed):
+            ask(chat_at(dispatcher), "a")
+        assert [each.lanes["background"].failed for each in dispatcher.figures()] == [1, 0]
+        assert [each.trouble for each in dispatcher.figures()] == [None, None]
+
+
+def test_vectors_and_scores_are_asked_for_elsewhere_too() -> None:
+    with nodes(2) as servers:
+        made = [
+            Node(name=f"n{at}", urls={"embed": each.url, "rerank": each.url})
+            for at, each in enumerate(servers)
+        ]
+        servers[0].status = 404
+        with dispatching(servers, *made, pace=Pace(probe_s=1e6)) as dispatcher:
+            embedder = DispatchedEmbedder(
+                dispatcher, "toy", lambda at: EmbeddingServer(at.url, "toy")
+            )
+            reranker = DispatchedReranker(dispatcher, lambda at: RerankServer(at.url, None))
+            for _ in range(3):
+                assert embedder.embed_queries(["a"]).shape == (1, 2)
+                assert reranker.scores("a", ["b"]).scores == [1.0]
+            wrong, well = dispatcher.figures()
+            assert (wrong.lanes["interactive"].failed, well.lanes["interactive"].ok) == (1, 6)
 
 
 def test_after_two_looks_that_find_nobody_all_goes_on_elsewhere() -> None:

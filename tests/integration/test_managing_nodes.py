@@ -137,6 +137,23 @@ def test_with_every_node_down_it_is_said_what_follows(tmp_path: Path) -> None:
             eventually(lambda: not memory.nodes().degraded)
 
 
+def test_a_node_that_refuses_whoever_asks_is_told_and_fails_no_text(tmp_path: Path) -> None:
+    with nodes(2) as servers:
+        models = models_at(servers, batch_messages=8, quiet=0)
+        servers[0].status = 401
+        with Memory(tmp_path, models=models) as memory:
+            memory.own()
+            assert memory.nodes().degraded == ()
+            for container in "abc":
+                memory.container(container).add_messages(said("a"))
+            assert memory.workers("wait").failed == 0
+            for container in "abc":
+                assert memory.container(container).list().total == MESSAGES
+            (told,) = memory.nodes().degraded
+            name = f"node n{servers[0].port} (chat at {servers[0].url})"
+            assert told.startswith(f"{name} refuses whoever asks: ") and "REWOUND_CHAT_KEY" in told
+
+
 def test_no_key_and_no_word_of_a_memory_is_in_a_log_a_figure_or_an_error(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

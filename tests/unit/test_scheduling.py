@@ -83,6 +83,45 @@ def test_chat_answers_for_decide_where_nothing_else_does() -> None:
     assert [server for _, server in begun(scheduler)] == ["b/decide"]
 
 
+def test_who_refuses_whoever_asks_is_asked_last_and_tried_again_ever_later() -> None:
+    scheduler = Scheduler([node("a"), node("b", slots=4)], pace=PACE)
+
+    def asked(now: float, avoid: frozenset[str] = frozenset()) -> tuple[int, str]:
+        ticket = scheduler.offer("background", "chat", FAR, avoid)
+        (begin,) = begun(scheduler, now)
+        assert begin[0] == ticket
+        return begin
+
+    def ended(ticket: int, now: float, trouble: str | None = None) -> None:
+        scheduler.ended(ticket, "ok" if trouble is None else "failed", now, trouble)
+
+    assert scheduler.slots("background", "chat") == 5
+    now = 0.0
+    for pause in (10, 20, 40, 80, 160, 160):
+        ticket, at = asked(now)
+        assert at == "a/chat", "it is tried again"
+        ended(ticket, now, "it has no key")
+        for moment in (now, now + pause - 1):
+            ticket, at = asked(moment)
+            assert at == "b/chat" and scheduler.slots("background", "chat") == 4
+            ended(ticket, moment)
+        assert scheduler.figures()[0].trouble == "it has no key"
+        now += pause
+    ticket, at = asked(now, frozenset({"b/chat"}))
+    assert at == "a/chat"
+    ended(ticket, now)
+    assert scheduler.figures()[0].trouble is None and scheduler.slots("background", "chat") == 5
+
+
+def test_where_no_other_is_up_even_one_that_refuses_is_asked() -> None:
+    scheduler = Scheduler([node("a")], pace=PACE)
+    for _ in range(3):
+        ticket = scheduler.offer("background", "chat", FAR)
+        assert begun(scheduler) == [(ticket, "a/chat")]
+        scheduler.ended(ticket, "failed", 0, "it has no key")
+    assert scheduler.figures()[0].state == "up", "somebody is there"
+
+
 def test_a_full_queue_says_when_to_try_again() -> None:
     scheduler = Scheduler([node("a")], queue_max={"background": 2})
     first = scheduler.offer("background", "chat", FAR)
