@@ -4,6 +4,7 @@ The group knows each command's module and its one line of help, so that `rewound
 `--version` answer without importing the store.
 """
 
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ import click
 
 from rewound.http.cli_base import State, common_options, drop_stdout, steady_streams
 from rewound.http.cli_errors import EXIT_BROKEN_PIPE, report
+from rewound.http.logs import log_to_stderr
 
 NAME = "rewound"
 
@@ -162,6 +164,7 @@ class Door(click.Group):
         state = extra.setdefault("obj", State())
         extra = {k: v for k, v in extra.items() if k not in ("prog_name", "standalone_mode")}
         steady_streams()
+        log_to_stderr("%(message)s", level=logging.WARNING)
         try:
             sys.exit(self._run(list(words), extra))  # click eats the list it is given
         except BrokenPipeError:

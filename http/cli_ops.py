@@ -1,5 +1,6 @@
 """Commands that look after the store: `verify`, `seal`, `rebuild`, `stats`, `jobs`, `own`, …"""
 
+import logging
 import os
 import signal
 import sys
@@ -16,6 +17,7 @@ from rewound.http.accounts import Configuration, Owning, Setting
 from rewound.http.cli_base import Command, State, ask, common_options, emit, note, state_of
 from rewound.http.cli_options import moment_options, reading, scope_options, write_options, writing
 from rewound.http.config import ENV_PREFIX, Settings, models_of, shown
+from rewound.http.logs import log_to_stderr
 from rewound.memory.link import Link
 from rewound.memory.replies import (
     Accepted,
@@ -232,6 +234,7 @@ def own_command(ctx: click.Context) -> None:
     owner open the store themselves; with one they start faster.
     """
     state = state_of(ctx)
+    log_to_stderr("%(levelname)s %(message)s", level=logging.INFO)
     with stopped_by_signals() as stop, owned(state.settings) as link:
         data, socket = str(link.layout.data), str(link.layout.socket())
         emit(state, Owning(data=data, socket=socket, pid=os.getpid()))
