@@ -2,6 +2,8 @@
 
 It works without network and without a model server. What goes in is cut to 256 word pieces (the
 length that the model is used with), what comes out is the mean of the pieces' vectors, of length 1.
+The model knows English, and letters of some other scripts; a text of mostly unknown words has a
+vector by how it is written (`unknown_words`).
 
 The weights are int8, the arithmetic is float32: nothing is scaled by what else is in a batch. So a
 text's vector has the same bits alone, beside longer texts and under any number of threads
@@ -29,6 +31,7 @@ from rewound.llm.onnx_running import (
     open_tokenizer,
     readable,
 )
+from rewound.llm.unknown_words import is_unknown, written_vector
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -56,6 +59,9 @@ CHARACTERS_MAX = 8192
 """Characters of a text that are cut into pieces at all: 32 for each piece that counts, where prose
 has 4 to 5. Cutting a megabyte would take a third of a second and 100 MB, to keep 254 pieces."""
 
+UNKNOWN = "[UNK]"
+"""The piece for every word that the model does not know."""
+
 BATCH_TOKENS = 256
 """Padded pieces in one run of the model; a text of full length runs alone.
 
@@ -65,7 +71,7 @@ Larger runs win nothing, hold up a query that arrives meanwhile, and need memory
 pieces takes 900 MB at its peak, one of 256 none above what loading took.
 """
 
-RECIPE = 1
+RECIPE = 2
 """Counts up with anything above that changes a vector."""
 
 
@@ -109,13 +115,19 @@ class MiniLM:
             return vectors
         session, tokenizer = self._ready()
         # One by one: `encode_batch` would start threads of its own, as many as there are cores.
-        pieces = [
-            np.array(tokenizer.encode(readable(text, CHARACTERS_MAX)).ids, np.int32)
-            for text in texts
-        ]
-        for batch in batches([len(ids) for ids in pieces]):
+        shown = [readable(text, CHARACTERS_MAX) for text in texts]
+        pieces, known = [], []
+        for row, text in enumerate(shown):
+            cut = tokenizer.encode(text)
+            pieces.append(np.array(cut.ids, np.int32))
+            if is_unknown(cut.tokens, cut.offsets, UNKNOWN):
+                vectors[row] = written_vector(text, DIMENSIONS)
+            else:
+                known.append(row)
+        for batch in batches([len(pieces[row]) for row in known]):
+            rows = [known[index] for index in batch]
             with self._turns:
-                vectors[batch] = _run(session, [pieces[i] for i in batch])
+                vectors[rows] = _run(session, [pieces[row] for row in rows])
         if sum(len(ids) for ids in pieces) >= TRIM_TOKENS:
             give_back_memory()
         return checked(vectors, len(texts), DIMENSIONS)

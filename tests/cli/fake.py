@@ -60,7 +60,7 @@ TOLD = r.EventView(
     texts={"text": "Nina works at Orbit Labs."},
 )
 SWITCH = r.VectorSwitch(
-    old="hashing/384/1", new="all-MiniLM-L6-v2/int8/8199be6f/1", state="making", done=1_200,
+    old="hashing/384/1", new="all-MiniLM-L6-v2/int8/8199be6f/2", state="making", done=1_200,
     total=5_000,
 )  # fmt: skip
 CHANGE = r.Change(view="facts", id=FACT, change="appears", text="Nina works at Orbit Labs.")
@@ -542,7 +542,7 @@ SAMPLES: dict[str, r.Reply] = {
     "Rebuilt": r.Rebuilt(views={"facts": 2}, events=12, equal=True),
     "Reembedding": r.Reembedding(
         model="hashing/384/1",
-        embedder="all-MiniLM-L6-v2/int8/8199be6f/1",
+        embedder="all-MiniLM-L6-v2/int8/8199be6f/2",
         switch=SWITCH,
         unembedded=2,
         notes=("one note",),

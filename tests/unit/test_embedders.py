@@ -63,7 +63,7 @@ def nearness(embedder: Embedder, one: str, other: str) -> float:
 
 
 def test_the_name_tells_model_form_and_version() -> None:
-    assert MiniLM().name == "all-MiniLM-L6-v2/int8/8199be6f/1"
+    assert MiniLM().name == "all-MiniLM-L6-v2/int8/8199be6f/2"
     assert MiniLM(threads=3).name == MiniLM().name
     assert HashingEmbedder().name == "hashing/384/1"
     assert HashingEmbedder(64).name == "hashing/64/1"
