@@ -151,6 +151,7 @@ def stats_command(ctx: click.Context, /, store: bool, **given: Any) -> None:
 @click.command("jobs", cls=Command)
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--limit", type=int, help="How many (setting `page`).")
+@click.option("--cursor", help="Go on where the last page ended.")
 @click.option("--retry", is_flag=True, help="Try again what failed: these ids, or all of them.")
 @click.option("--pause", "action", flag_value="pause", help="Let the store's workers rest.")
 @click.option("--resume", "action", flag_value="resume", help="Let the workers go on.")
@@ -164,6 +165,7 @@ def jobs_command(
     /,
     ids: tuple[str, ...],
     limit: int | None,
+    cursor: str | None,
     retry: bool,
     action: WorkersAction | None,
     **given: Any,
@@ -184,7 +186,7 @@ def jobs_command(
         work = Workers(container=state.container, action=action, timeout_s=JOBS_WAIT_S)
         return emit(state, ask(state, work, Working))
     number = state.settings.page if limit is None else limit
-    request = Jobs(container=state.container, limit=number, **reading(given))
+    request = Jobs(container=state.container, limit=number, cursor=cursor, **reading(given))
     return emit(state, ask(state, request, JobList))
 
 

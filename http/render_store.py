@@ -164,6 +164,8 @@ def jobs(sheet: Sheet, reply: JobList) -> None:
     counts = _counts(reply)
     unjudged = f"{words.counted(reply.unjudged, 'fact')} to be compared" if reply.unjudged else ""
     sheet.line(joined([counts, unjudged, moment_line(reply.moment)]))
+    if reply.has_more and reply.cursor:
+        sheet.dim(f"more: the same with --cursor {words.quoted(reply.cursor)}")
     sheet.notes(reply.notes)
 
 

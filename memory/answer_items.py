@@ -82,7 +82,10 @@ def list_items(asked: q.List, asking: Asking) -> Page:
 
 
 def paged(
-    view: ContainerView, asked: q.List | q.Reviews, now_us: int, cursor: cursors.Cursor | None
+    view: ContainerView,
+    asked: q.List | q.Reviews | q.Jobs,
+    now_us: int,
+    cursor: cursors.Cursor | None,
 ) -> When:
     """The moment asked for, which on later pages is that of the first."""
     if cursor is None:

@@ -1,4 +1,4 @@
-"""Answers about how much there is: figures, containers, unfinished work.
+"""Answers about how much there is: figures and containers.
 
 Counts come from the search index's columns and are as of the moment, but for what is hidden: that
 is today's. The figures of one container say nothing of the others, so sizes on disk, which are the
@@ -14,26 +14,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rewound.eventlog.errors import InvalidInput, NotFound
-from rewound.eventlog.ids import STORE, Kind, Ref, show
+from rewound.eventlog.ids import STORE, Kind, show
 from rewound.eventlog.instants import end_of, parse_instant, show_us
 from rewound.memory import cursors
 from rewound.memory import requests as q
 from rewound.memory.answer_items import bounded
 from rewound.memory.answering import Asking, answers
 from rewound.memory.moments import LAST_US, Point, resolve
-from rewound.memory.plurals import so_many
-from rewound.memory.replies import ContainerInfo, ContainerList, Figures, Job, JobList
+from rewound.memory.replies import ContainerInfo, ContainerList, Figures
 from rewound.memory.scoping import Within
 from rewound.memory.seeing import FORGETTABLE
-from rewound.memory.waiting import waiting
 from rewound.projections.catalog import VERSIONS
 from rewound.projections.containers import ContainerRow
-from rewound.projections.jobs import JobRow, JobState
-from rewound.projections.masks import unembedded
 from rewound.projections.reader import ContainerView
 from rewound.projections.selection import Criteria
 from rewound.projections.selection import select as selected
-from rewound.projections.summaries import SummaryTry
 
 if TYPE_CHECKING:
     from rewound.projections.views import ViewReader
@@ -257,72 +252,3 @@ def _known(view: ContainerView, at_us: int | None, now_us: int) -> Point:
         return Point(view.position, now_us)
     position = view.log.position_at(view.id, at_us) if at_us >= 0 else 0
     return Point(min(position, view.position), at_us, True)
-
-
-# --- unfinished work
-
-
-@answers(q.Jobs)
-def list_jobs(asked: q.Jobs, asking: Asking) -> JobList:
-    """Sources whose facts are still to be derived, by id, then messages that could not be summed
-    up; the counts are of all of them."""
-    view = asking.views.container(asking.home())
-    limit, notes = bounded(asked.limit)
-    when = resolve(view, asked, asking.now_us)
-    hidden = {ref for ref, _ in view.hidden_items()}
-    within = Within(view, asked.scope, when.at)
-    found = [
-        (ref, job) for ref, job in view.all_jobs(when.at) if ref not in hidden and within.item(ref)
-    ]
-    tries = [
-        (ref, row.state)
-        for row in view.all_unsummarised(when.at)
-        if (ref := Ref(Kind.MESSAGE, row.id)) not in hidden and within.item(ref)
-    ]
-    present = when.moment.as_of is None
-    due = waiting(view, asking.rhythm, asking.now_us) if present else {}
-    states = [*(job.state for _, job in found), *(tried.state for _, tried in tries)]
-    jobs = [*(_job(ref, job, due.get(ref)) for ref, job in found), *(_try(*each) for each in tries)]
-    if len(jobs) > limit:
-        notes += (so_many(len(jobs) - limit, "more is not shown", "more are not shown"),)
-    return JobList(
-        container=asking.name,
-        pending=states.count(JobState.PENDING),
-        failed=states.count(JobState.FAILED),
-        parked=states.count(JobState.PARKED),
-        unembedded=sum(1 for _ in unembedded(view, hidden=True)),
-        unjudged=_unjudged(view, when.at, hidden, within),
-        jobs=tuple(jobs[:limit]),
-        waiting=sum(ref in due for ref, _ in found),
-        moment=when.moment,
-        notes=notes,
-    )
-
-
-def _unjudged(view: ContainerView, at: int, hidden: set[Ref], within: Within) -> int:
-    """Facts to be compared with those before them, that are there and may be seen."""
-    refs = (Ref(Kind.FACT, fact) for fact, _ in view.unjudged(at))
-    return sum(ref not in hidden and within.item(ref) for ref in refs)
-
-
-def _job(ref: Ref, job: JobRow, due_us: int | None) -> Job:
-    return Job(
-        source=str(ref),
-        kind="document" if ref.kind is Kind.DOCUMENT else "message",
-        state=job.state.name.lower() if due_us is None else "waiting",
-        due_at=None if due_us is None else show_us(due_us),
-        attempts=job.attempts,
-        why=None if job.why is None else job.why.name.lower().replace("_", " "),
-        retry_at=None if job.retry_at is None else show_us(job.retry_at),
-    )
-
-
-def _try(ref: Ref, tried: SummaryTry) -> Job:
-    return Job(
-        source=str(ref),
-        kind="summary",
-        state=tried.state.name.lower(),
-        attempts=tried.attempts,
-        why=tried.why.name.lower().replace("_", " "),
-        retry_at=None if tried.retry_at is None else show_us(tried.retry_at),
-    )

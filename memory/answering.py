@@ -98,6 +98,7 @@ MODULES = (
     "answer_events",
     "answer_diff",
     "answer_stats",
+    "answer_jobs",
     "answer_why",
     "answer_reviews",
     "answer_timeline",

@@ -306,7 +306,7 @@ REQUESTS: dict[type[q.Request], Checks] = {
         "depth": f.whole(1, DEPTH_MAX),
         "limit": _LIMIT,
     },
-    q.Jobs: {**_READ, "limit": _LIMIT},
+    q.Jobs: {**_READ, "limit": _LIMIT, "cursor": _CURSOR},
     q.Containers: {**_READ, "limit": _LIMIT, "cursor": _CURSOR},
     q.Stats: {**_READ, "store": f.flag, "brief": f.flag},
     q.Verify: {**_REQUEST, "expect": f.optional(f.words(200))},

@@ -15,17 +15,17 @@ import msgspec
 
 from rewound.eventlog.bodies import keyed_digest
 from rewound.eventlog.errors import InvalidInput
-from rewound.memory.requests import Containers, List, Reviews
+from rewound.memory.requests import Containers, Jobs, List, Reviews
 
 _FORM = struct.Struct(">Qq")
 _SEAL_BYTES = 16
-Listing = List | Containers | Reviews
+Listing = List | Containers | Reviews | Jobs
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
 
 class Cursor(NamedTuple):
-    """The moment of the first page (position, µs) and the id after which the next page begins, for
-    pairs both ids."""
+    """The moment of the first page (position, µs) and the place after which the next page begins:
+    an id, or what else the list is ordered by."""
 
     position: int
     now_us: int

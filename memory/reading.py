@@ -380,9 +380,12 @@ class Reading:
         """Figures of the container, or of the whole `store`."""
         return self._asked(q.Stats, r.Figures, {"store": store}, when)
 
-    def jobs(self, *, limit: int = 100, **when: Unpack[When]) -> r.JobList:
-        """What is still to be derived, what failed and why, what waits for a person."""
-        return self._asked(q.Jobs, r.JobList, {"limit": limit}, when)
+    def jobs(
+        self, *, limit: int = 100, cursor: str | None = None, **when: Unpack[When]
+    ) -> r.JobList:
+        """What is still to be derived, what failed and why, what waits for a person; a page at a
+        time."""
+        return self._asked(q.Jobs, r.JobList, {"limit": limit, "cursor": cursor}, when)
 
     def containers(
         self, *, limit: int = 1000, cursor: str | None = None, **when: Unpack[When]

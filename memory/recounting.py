@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rewound.eventlog import events as e
 from rewound.eventlog.errors import InvalidInput, NotFound, WrongKind
-from rewound.eventlog.ids import NAMES, ConversationId, Kind, Ref, parse_any, show
+from rewound.eventlog.ids import NAMES, ConversationId, Kind, Ref, parse_any
 from rewound.memory.moments import When
 from rewound.memory.requests import Filters, Scope
 from rewound.memory.scoping import Within
@@ -85,7 +85,7 @@ def recount(
 
     Raises NotFound where nothing of it is there, WrongKind.
     """
-    within = [Within(view, each, when.at) for each in (scope, narrower)]
+    within = [Within(view, each, when.at) for each in (scope, narrower) if each != _ANYONE]
     talks: dict[ConversationId, list[Message]] = {}
     for talk in _named(view, conversation, when.at):
         rows = standing(view, talk, when.at, forgotten=forgotten)
@@ -110,7 +110,7 @@ def recount(
                 summaries.append(Told(held, group[: held.end], dict(held_scope)))
                 told.update(row.id for row in group[: held.end])
     untold = [row for row in rows[:first] if row.id not in told]
-    facts = _facts_of(view, talks, untold, when, (scope, narrower), forgotten) if untold else []
+    facts = _facts_of(view, untold, when, (scope, narrower), forgotten) if untold else []
     return Recounting(tuple(talks), rows[first:], rows[:first], summaries, untold, facts)
 
 
@@ -160,7 +160,6 @@ def _merged(talks: Sequence[Sequence[Message]]) -> list[Message]:
 
 def _facts_of(
     view: ContainerView,
-    talks: dict[ConversationId, list[Message]],
     untold: Sequence[Message],
     when: When,
     scopes: tuple[Scope, Scope],
@@ -168,21 +167,18 @@ def _facts_of(
 ) -> list[Drawn]:
     """The facts current at the moment that were drawn from messages, in the order of these."""
     place = {Ref(Kind.MESSAGE, row.id): number for number, row in enumerate(untold)}
+    filters = Filters(what=("fact",), scope=scopes[1])
+    criteria = narrowed(view, filters, when, scope=scopes[0], forgotten=forgotten).criteria
+    every = seen(view, criteria)
+    if every.total > len(untold):  # else it is quicker to look at each of the facts
+        every = seen(view, criteria._replace(sources=tuple(row.id for row in untold)))
     found: dict[bytes, tuple[int, Drawn]] = {}
-    for talk in talks:
-        criteria = narrowed(
-            view,
-            Filters(what=("fact",), source=show(Kind.CONVERSATION, talk), scope=scopes[1]),
-            when,
-            scope=scopes[0],
-            forgotten=forgotten,
-        ).criteria
-        for raw in seen(view, criteria).ids():
-            row = view.fact(raw, when.at)
-            assert row is not None, "what is in the index has a row"
-            refs = tuple(dict.fromkeys(s.source for s in row.state.sources if s.source in place))
-            if refs:
-                found[raw] = (min(place[ref] for ref in refs), Drawn(row, refs))
+    for raw in every.ids():
+        row = view.fact(raw, when.at)
+        assert row is not None, "what is in the index has a row"
+        refs = tuple(dict.fromkeys(s.source for s in row.state.sources if s.source in place))
+        if refs:
+            found[raw] = (min(place[ref] for ref in refs), Drawn(row, refs))
     ordered = sorted(found.items(), key=lambda item: (item[1][0], item[0]))
     return [drawn for _, (_, drawn) in ordered]
 

@@ -373,6 +373,10 @@ class JobList(Reply, frozen=True, kw_only=True):
     """Facts that still wait to be compared with those before them."""
     waiting: int = 0
     """Of those pending, the messages that wait for a quiet moment in their conversation."""
+    total: int = 0
+    """How many there are on all pages."""
+    has_more: bool = False
+    cursor: str | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -461,7 +465,8 @@ class Accepted(Reply, frozen=True, kw_only=True):
 
 
 class Working(Reply, frozen=True, kw_only=True):
-    """What works through what is pending. The counts are of sources of the whole store."""
+    """What works through what is pending. The counts are of sources of the whole store; `failed`
+    and `parked` are also of messages that could not be summed up."""
 
     state: Literal["running", "paused", "off"]
     extractor: str | None

@@ -397,6 +397,7 @@ class Graph(Read, frozen=True, kw_only=True, tag=True):
 
 class Jobs(Read, frozen=True, kw_only=True, tag=True):
     limit: int = 100
+    cursor: str | None = None
 
 
 class Containers(Read, frozen=True, kw_only=True, tag=True):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from rewound.eventlog.errors import InvalidInput, ReadOnly, StoreBusy
-from rewound.eventlog.ids import Kind, show
+from rewound.eventlog.ids import Kind, Ref, show
 from rewound.eventlog.instants import show_us
 from rewound.eventlog.verify import head_token
 from rewound.eventlog.verify import verify as verify_log
@@ -112,6 +112,7 @@ def work(request: q.Workers, engine: Engine) -> Working:
             view = views.container(container)
             counts.update(job.state for _, job in view.jobs())
             quiet += len(waiting(view, engine.rhythm, engine.clock.now_us()))
+        counts.update(_unsummarised(views))
         unjudged = 0 if engine.judge is None else _unjudged(views)
         without_vector = views.index.embeddings.waiting_count()
         switch = switch_of(views.index.embeddings.models, engine.meaning.model, engine.switch)
@@ -129,6 +130,14 @@ def work(request: q.Workers, engine: Engine) -> Working:
         switch=switch,
         notes=tuple(notes),
     )
+
+
+def _unsummarised(views: ViewReader) -> Iterator[JobState]:
+    """How attempts stand at messages that could not be summed up, but for those forgotten."""
+    for view in map(views.container, views.waiting("unsummarised")):
+        for row in view.all_unsummarised():
+            if view.hidden(Ref(Kind.MESSAGE, row.id)) is None:
+                yield row.state.state
 
 
 def _unjudged(views: ViewReader) -> int:

@@ -3,7 +3,8 @@
 Recent are the last messages, as far as their texts fit into a number of characters. When one has
 fallen out of them that no summary tells of, all up to where a quarter of the room is free are to be
 summed up: so that it is not done again for every message. What is summed up at once is of one
-conversation and one scope.
+conversation and one scope. A summary that was undone is not written again for the same messages:
+its place stays empty until there is a message to be told of that it did not tell of.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from rewound.projections.holding import (
     masks_of,
     standing,
     summary_of,
+    taken_back,
 )
 from rewound.projections.jobs import JobState
 
@@ -146,10 +148,15 @@ def look(view: ContainerView, conversation: ConversationId, recent_chars: int) -
         held = holding.last(len(group))
         end = 0 if held is None else held.end
         told.update(row.id for row in group[:end])
-        if any(row.id in older for row in group[end:]):
-            left = [row for row in group[end:] if row.id in going]
-            after = None if held is None else held.entry.event
-            due.append(_unsummarised(view, conversation, dict(scope), after, left))
+        if not any(row.id in older for row in group[end:]):
+            continue
+        undone = taken_back(view, [row.id for row in group[end:] if row.id in older])
+        if undone is not None:
+            told |= undone  # told once, and not to be told again before there is more to tell
+            continue
+        left = [row for row in group[end:] if row.id in going]
+        after = None if held is None else held.entry.event
+        due.append(_unsummarised(view, conversation, dict(scope), after, left))
     room = recent_chars - sum(row.state.text.chars for row in rows if row.id not in told)
     return Look(due, room)
 

@@ -108,14 +108,14 @@ class Holding:
     ) -> None:
         self._view = view
         self._ids = [row.id for row in rows]
-        self._at = at
+        self._ending = view.summaries_of(self._ids, at)
         self._overlay = None if unmasked else Overlay(view)
         self._known: dict[tuple[int, int], bool] = {}
         """By an event's position and how many messages it would have to tell of."""
 
     def ending(self, end: int) -> Held | None:
         """The newest that tells of the first `end` messages."""
-        found = self._view.summaries(self._ids[end - 1], self._at)
+        found = self._ending.get(self._ids[end - 1])
         for entry in reversed(found.entries if found is not None else ()):
             if self._is_exact(entry.at, end):
                 text = self._view.text(entry.text)
@@ -208,6 +208,29 @@ def followers(view: ContainerView, event_id: EventId) -> list[Recorded]:
                 found[recorded.position] = recorded
                 waiting.append(recorded.envelope.event_id)
     return [found[position] for position in sorted(found)]
+
+
+def taken_back(view: ContainerView, messages: Sequence[bytes]) -> set[bytes] | None:
+    """All messages that undone summaries told of, if each of these is among them; else None.
+
+    Undone is a summary when an undoing that holds names it, or one that it goes on from. One that
+    merely went with a message that it told of is not: nobody spoke against it.
+    """
+    effectivity = view.effectivity()
+    found: set[bytes] = set()
+    for raw in reversed(messages):  # the latest has hardly ever been told of: then this is all
+        if raw in found:
+            continue
+        for recorded in view.about(Ref(Kind.MESSAGE, raw)):
+            if not isinstance(recorded.event, e.SummaryWritten):
+                continue
+            chain = links(view, recorded.event)
+            written = (recorded.envelope.event_id, *(link.after for link in chain))
+            if any(each is not None and effectivity.undoing(each) is not None for each in written):
+                found.update(message for link in chain for message in link.messages)
+        if raw not in found:
+            return None
+    return found
 
 
 def forgotten_in(view: ContainerView, event: Told) -> str | None:

@@ -49,6 +49,8 @@ def fold_job(key: bytes, contributors: Sequence[Recorded], resolve: v.Resolve) -
                 failed = event
             case e.TagsEdited() | e.ImportanceSet():
                 continue
+            case e.SeenAgain() if not v.asked_for_again(recorded):
+                continue
             case _:
                 failed = None
     left = tuple(place for place in wanted if place not in covered)
@@ -97,7 +99,7 @@ def _source(event: e.ExtractionFinished | e.ExtractionFailed) -> list[bytes]:
 
 JOBS = v.View(
     name="jobs",
-    version=2,
+    version=3,
     state=JobRow,
     handles={
         e.DocumentIngested: _document,

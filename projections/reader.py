@@ -226,12 +226,10 @@ class ContainerView:
 
     def messages_of(self, conversation: bytes, at: int | None = None) -> list[Row[MessageRow]]:
         """A conversation's messages in order."""
-        found = (
-            self.message(raw, at) for raw in self.index.contents(self._txn, self.id, conversation)
-        )
-        return sorted(
-            (row for row in found if row is not None), key=lambda row: (row.state.ordinal, row.id)
-        )
+        kind = bytes((Kind.MESSAGE,))
+        keys = [kind + raw for raw in self.index.contents(self._txn, self.id, conversation)]
+        rows = self._table("messages").several(self._txn, self.id, keys, at)
+        return sorted(rows, key=lambda row: (row.state.ordinal, row.id))
 
     def message_ids(self, conversation: bytes) -> list[bytes]:
         """Ids of all messages ever recorded in a conversation, in the order recorded."""
@@ -294,6 +292,14 @@ class ContainerView:
         row = self._table("summaries").at(self._txn, self.id, key, at)
         return None if row is None else row.state
 
+    def summaries_of(
+        self, messages: Iterable[bytes], at: int | None = None
+    ) -> dict[bytes, SummariesRow]:
+        """The same of many messages, of those with which any ends."""
+        keys = [Ref(Kind.MESSAGE, raw).key() for raw in messages]
+        rows = self._table("summaries").several(self._txn, self.id, keys, at)
+        return {row.id: row.state for row in rows}
+
     def all_summaries(self, at: int | None = None) -> Iterator[Row[SummariesRow]]:
         return self._table("summaries").scan(self._txn, self.id, at)
 
@@ -304,7 +310,7 @@ class ContainerView:
         return None if row is None else row.state
 
     def all_unsummarised(self, at: int | None = None) -> Iterator[Row[SummaryTry]]:
-        return self._table("unsummarised").scan(self._txn, self.id, at)
+        return self._waiting("unsummarised", at)
 
     # --- what is hidden
 

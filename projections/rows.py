@@ -11,7 +11,7 @@ and row key, with the opened (8) of the version.
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -95,6 +95,22 @@ class Table(Generic[S]):
                 row = self._row(bytes(cursor.key()), cursor.value())
                 return row if row.closed > moment else None
         return None
+
+    def several(
+        self, txn: lmdb.Transaction, container: bytes, keys: Iterable[bytes], position: int | None
+    ) -> Iterator[Row[S]]:
+        """The versions of many rows visible at `position`: one cursor seeks them all."""
+        moment = OPEN - 1 if position is None else position
+        after = (moment + 1).to_bytes(8, "big")
+        with txn.cursor(self._db) as cursor:
+            for key in keys:
+                prefix = container + key
+                if not (cursor.prev() if cursor.set_range(prefix + after) else cursor.last()):
+                    continue
+                raw = bytes(cursor.key())
+                value = cursor.value()
+                if raw[:-8] == prefix and int.from_bytes(value[:8], "little") > moment:
+                    yield self._row(raw, value)
 
     def versions(self, txn: lmdb.Transaction, container: bytes, key: bytes) -> list[Row[S]]:
         """All versions, oldest first."""

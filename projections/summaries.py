@@ -56,13 +56,18 @@ def fold_summaries(
 
 
 def fold_try(key: bytes, contributors: Sequence[Recorded], resolve: v.Resolve) -> SummaryTry | None:
-    """None once a summary tells of the message, or it was sent or asked for again."""
-    last = contributors[-1]
-    failed = last.event
-    if not isinstance(failed, e.SummaryFailed):
+    """None once a summary tells of the message, or it was asked for again."""
+    told = (r for r in reversed(contributors) if not _is_merely_resent(r))
+    last = next(told, None)
+    failed = None if last is None else last.event
+    if last is None or not isinstance(failed, e.SummaryFailed):
         return None
     state = JobState.PARKED if failed.parked else JobState.FAILED
     return SummaryTry(state, last.position, failed.attempt, failed.why, failed.retry_at)
+
+
+def _is_merely_resent(recorded: Recorded) -> bool:
+    return isinstance(recorded.event, e.SeenAgain) and not v.asked_for_again(recorded)
 
 
 def _last(event: e.SummaryWritten) -> list[bytes]:
@@ -94,7 +99,7 @@ SUMMARIES = v.View(
 
 UNSUMMARISED = v.View(
     name="unsummarised",
-    version=1,
+    version=2,
     state=SummaryTry,
     handles={
         e.SummaryWritten: _all,
@@ -104,4 +109,5 @@ UNSUMMARISED = v.View(
     ignores=_OTHERS,
     births=frozenset(),
     fold=fold_try,
+    waits=True,
 )

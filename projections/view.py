@@ -102,6 +102,15 @@ def restated(recorded: Recorded, resolve: Resolve) -> Recorded:
     return recorded
 
 
+def asked_for_again(recorded: Recorded) -> bool:
+    """Whether a source that is seen again is so because somebody wants what failed tried again.
+
+    That one is caused by the event that brought the source. What is merely sent once more, as part
+    of a longer transcript perhaps, has no cause: it changes nothing about a failure.
+    """
+    return isinstance(recorded.event, e.SeenAgain) and bool(recorded.envelope.causes)
+
+
 def absolute(body: Body | None, position: int) -> Body | None:
     """The reference as anything outside its own event must hold it."""
     return None if body is None else body.seen_from(position)

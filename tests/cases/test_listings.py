@@ -104,6 +104,16 @@ def test_r31_pending_jobs_are_counted_whatever_the_limit(shop: Shop, filled: str
         assert len(told.jobs) == limit and told.pending == 2 * MANY, "messages and documents"
 
 
+def test_r31_every_pending_job_is_on_one_page(shop: Shop, filled: str) -> None:
+    api = Api(shop.client, filled)
+    page = api.read("/v1/jobs", r.JobList, limit=1000)
+    found = [job.source for job in page.jobs]
+    while page.has_more:
+        page = api.read("/v1/jobs", r.JobList, limit=1000, cursor=page.cursor)
+        found += [job.source for job in page.jobs]
+    assert len(found) == len(set(found)) == page.total == 2 * MANY
+
+
 # --- R26
 
 OPS = "Payment service root password rotated."

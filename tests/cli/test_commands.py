@@ -332,6 +332,7 @@ def the_rest() -> list[Case]:
         (("verify", "--expect", "h"), q.Verify(expect="h")),
         (("seal",), q.Seal()),
         (("jobs", "--limit", "3", *MOMENT), q.Jobs(limit=3, **AT_MOMENT)),
+        (("jobs", "--limit", "3", "--cursor", "c"), q.Jobs(limit=3, cursor="c")),
         (("jobs", "--retry"), q.Retry()),
         (
             ("jobs", "--retry", "a", "b", "--user", "nina"),

@@ -307,6 +307,58 @@ def test_undoing_a_message_takes_its_summaries_along(tmp_path: Path, server: Cha
         assert memory.events(about=second.id).events[0].undone_by is None
 
 
+def test_a_summary_that_was_undone_is_written_again_with_what_is_new(
+    tmp_path: Path, server: ChatServer
+) -> None:
+    with summing(tmp_path, server) as memory:
+        ids = talk(memory, *TALK[:5])
+        (first,) = summaries(memory)
+        memory.undo(first.id)
+        assert [event.id for event in summaries(memory)] == [first.id]
+        recent = memory.recent("talk")
+        assert recent.recent.summaries == () and "4 older messages" in recent.notes[0]
+    with summing(tmp_path, server) as memory:
+        assert [event.id for event in summaries(memory)] == [first.id], "not after a restart either"
+        ids += talk(memory, "Well.")
+        assert [event.id for event in summaries(memory)] == [first.id], "nothing has grown old"
+        ids += talk(memory, TALK[5])
+        _, second = summaries(memory)
+        assert second.data["messages"] == ids[:5] and "after" not in second.data
+        (told,) = memory.recent("talk").recent.summaries
+        assert (told.id, told.count) == (second.id, 5)
+
+
+def test_what_went_on_from_an_undone_summary_stays_away_with_it(
+    tmp_path: Path, server: ChatServer
+) -> None:
+    with summing(tmp_path, server) as memory:
+        talk(memory, *TALK[:3])
+        (first,) = summaries(memory)
+        talk(memory, *TALK[3:6])
+        both = summaries(memory)
+        undid = memory.undo(first.id)
+        assert len(summaries(memory)) == 2 and memory.recent("talk").recent.summed == 0
+        memory.undo(undid.event or "")
+        assert [event.id for event in summaries(memory)] == [event.id for event in both]
+        assert memory.recent("talk").recent.summed == 5
+
+
+def test_a_failure_outlasts_a_transcript_that_is_sent_again(
+    tmp_path: Path, server: ChatServer
+) -> None:
+    server.mode = "empty"
+    with summing(tmp_path, server) as memory:
+        ids = talk(memory, *TALK[:5])
+        (job,) = tries(memory)
+        assert memory.workers().failed == 1
+        asked = len(server.asked)
+        assert talk(memory, *TALK[:5]) == ids
+        assert tries(memory) == [job] and len(server.asked) == asked
+        server.mode = "ok"
+        memory.retry([ids[0]])
+        assert len(summaries(memory)) == 1 and not tries(memory)
+
+
 def test_an_erased_message_is_in_no_summary_on_the_disk(tmp_path: Path, server: ChatServer) -> None:
     with summing(tmp_path, server) as memory:
         ids = talk(memory, "The code is zebra-7781.", *TALK[:2])

@@ -308,6 +308,21 @@ def test_after_some_tries_it_is_parked_until_a_person_asks(tmp_path: Path) -> No
         assert facts(memory) == [] and memory.list("message").items == ()
 
 
+def test_a_failure_outlasts_a_transcript_that_is_sent_again(tmp_path: Path) -> None:
+    clock = HandClock()
+    failing = Failing(1)
+    with working(tmp_path, failing, clock=clock) as memory:
+        said = ["A secretq thing.", "Nina lives in Rome."]
+        first, _ = memory.add_messages(said).items
+        drain(memory)
+        jobs = memory.jobs().jobs
+        again = memory.add_messages([*said, "Bob is here."])
+        assert [item.status for item in again.items] == ["seen again", "seen again", "written"]
+        assert drain(memory).failed == 1 and memory.jobs().jobs == jobs, "not before its time"
+        memory.retry(first.id)
+        assert drain(memory).failed == 0 and failing.left == 0
+
+
 def test_a_retry_of_all_and_what_cannot_be_retried(tmp_path: Path) -> None:
     with working(tmp_path, Failing(2), clock=HandClock()) as memory:
         memory.add_messages(["One secretq thing.", "Two secretq things.", "Nina is here."])

@@ -150,6 +150,8 @@ def job(ledger: Ledger, item: Ref, places: set[Place]) -> Row | None:
             failures = []
         elif isinstance(event, e.ExtractionFailed) and event.source == item:
             failures.append(event)
+        elif isinstance(event, e.SeenAgain) and not r.envelope.causes:
+            continue  # sent once more, which asks for nothing
         elif item in event.creates() or (
             isinstance(event, e.DocumentReplaced) and item in event.refers()
         ):

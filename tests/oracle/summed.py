@@ -6,6 +6,7 @@ from typing import Any
 from rewound.eventlog import events as e
 from rewound.eventlog.ids import Kind, MessageId, Ref, show
 from rewound.eventlog.log import Recorded
+from tests.oracle.effect import effective_ids
 from tests.oracle.ledger import Ledger, place_name
 
 Row = dict[str, Any]
@@ -37,7 +38,8 @@ def summary(ledger: Ledger, r: Recorded) -> Row:
 
 
 def unsummarised(ledger: Ledger) -> dict[str, Row]:
-    """By the first message of what could not be summed up; sent again, it is as if never tried."""
+    """By the first message of what could not be summed up; asked for again, it is as if never
+    tried. Being sent again, with no cause, changes nothing."""
     found: dict[str, Row] = {}
     for r in ledger.held:
         match r.event:
@@ -51,7 +53,7 @@ def unsummarised(ledger: Ledger) -> dict[str, Row]:
             case e.SummaryWritten():
                 for raw in r.event.messages:
                     found.pop(message(raw), None)
-            case e.SeenAgain(item=item):
+            case e.SeenAgain(item=item) if r.envelope.causes:
                 found.pop(str(item), None)
     return found
 
@@ -77,6 +79,24 @@ def links(events: Sequence[Recorded], event: Event) -> list[Event]:
 def told_of(events: Sequence[Recorded], event: Event) -> set[str]:
     """Every message that has gone into it, also through the summaries before it."""
     return {message(raw) for link in links(events, event) for raw in link.messages}
+
+
+def spoken_against(events: Sequence[Recorded]) -> set[str]:
+    """Every message that a summary told of which was undone, or which goes on from one that was."""
+    holding = effective_ids(events)
+    named = {
+        raw
+        for r in events
+        if isinstance(r.event, e.Undone) and r.envelope.event_id in holding
+        for raw in r.event.events
+    }
+    found: set[str] = set()
+    for r in events:
+        if isinstance(r.event, e.SummaryWritten):
+            chain = {r.envelope.event_id, *(link.after for link in links(events, r.event))}
+            if chain & named:
+                found |= told_of(events, r.event)
+    return found
 
 
 def may_be_shown(events: Sequence[Recorded], recorded: Recorded, dump: dict[str, Any]) -> bool:

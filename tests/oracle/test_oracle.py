@@ -649,11 +649,13 @@ def test_a_job_is_pending_failed_parked_done() -> None:
     assert story.dump()["jobs"][msg(1)]["state"] == "failed"
 
 
-def test_a_resent_message_starts_its_job_afresh() -> None:
+def test_a_message_that_is_asked_for_again_starts_its_job_afresh() -> None:
     story = Story()
     story.say(1, "hello")
     fail(story, 3)
     story.seen(msg_ref(1), 1)
+    assert story.dump()["jobs"][msg(1)]["state"] == "failed", "sent again, it waits as it did"
+    story.add(e.SeenAgain(msg_ref(1), 1), causes=(1,))
     assert story.dump()["jobs"][msg(1)]["state"] == "pending"
 
 

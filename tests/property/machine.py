@@ -213,6 +213,7 @@ class Laws(RuleBasedStateMachine):
             checks.reads_law(driver, name)
             checks.counts_law(driver, name)
             recents.recent_law(driver, name)
+            recents.due_law(driver, name)
             chains.chain_law(driver, name)
             chains.standing_law(driver, name)
             chains.reviews_law(driver, name)

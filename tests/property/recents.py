@@ -1,12 +1,13 @@
 """What is recent: the short-term view of each conversation against what the events say of it."""
 
 from rewound.eventlog.errors import NotFound
-from rewound.eventlog.ids import Kind, show
+from rewound.eventlog.ids import ConversationId, Kind, parse, show
 from rewound.eventlog.log import Recorded
 from rewound.memory import requests
+from rewound.memory.unsummarised import look
 from tests.oracle.fold import Dump
 from tests.oracle.reads import Asked, listing
-from tests.oracle.summed import exact, groups
+from tests.oracle.summed import exact, groups, spoken_against
 from tests.property.driver import Driver
 
 QUERY = "Ann likes teaq0"
@@ -46,7 +47,8 @@ def recent_law(driver: Driver, name: str, position: int | None = None) -> None:
             assert not rows, f"recent: {asked} finds nothing, and there is {rows}"
             continue
         assert asked.recent_chars is not None
-        first = first_that_fits([then["messages"][item]["text"] for item in rows], asked)
+        texts = [then["messages"][item]["text"] for item in rows]
+        first = first_that_fits(texts, asked.recent_chars)
         assert [turn.id for turn in told.messages] == rows[first:], f"recent: {asked}"
         wanted, untold = summed(events, then, asked.conversation, rows[:first])
         found = sorted((summary.id, summary.count) for summary in told.summaries)
@@ -59,6 +61,28 @@ def recent_law(driver: Driver, name: str, position: int | None = None) -> None:
         }
         shown = {fact.id for fact in told.facts}
         assert shown <= facts and len(shown) + told.left_out == len(facts), f"recent: {asked}"
+
+
+def due_law(driver: Driver, name: str) -> None:
+    """What is to be summed up: of each scope, what follows the summary that tells of most, once an
+    older message is there that none tells of, nor any that a person took back."""
+    dump, events = driver.oracle(name), driver.events(name)
+    refused = spoken_against(events)
+    talks = dict.fromkeys(row["conversation"] for row in dump["messages"].values())
+    for talk, chars in ((talk, chars) for talk in talks for chars in RECENT):
+        rows = recent_rows(dump, talk)
+        texts = [dump["messages"][item]["text"] for item in rows]
+        older = rows[: first_that_fits(texts, chars)]
+        wanted: set[str] = set()
+        for home, _, ids in groups(dump):
+            end = max((end for _, end in exact(events, dump, ids)), default=0)
+            if home == talk and set(older) & set(ids[end:]) - refused:
+                wanted.add(ids[end])
+        with driver.engine.reading() as views:
+            view = views.container(driver.container(name))
+            due = look(view, ConversationId(parse(talk, Kind.CONVERSATION)), chars).due
+        found = {show(Kind.MESSAGE, each.messages[0]) for each in due}
+        assert found == wanted, f"due: {talk} within {chars} finds {found}, want {wanted}"
 
 
 def _now(driver: Driver, name: str, position: int | None) -> int:
@@ -74,9 +98,8 @@ def recent_rows(dump: Dump, talk: str) -> list[str]:
     return [item for _, item in sorted(found) if item not in dump["hidden"]]
 
 
-def first_that_fits(texts: list[str], asked: requests.Recent) -> int:
-    assert asked.recent_chars is not None
-    fitting = (n for n in range(len(texts)) if sum(map(len, texts[n:])) <= asked.recent_chars)
+def first_that_fits(texts: list[str], chars: int) -> int:
+    fitting = (n for n in range(len(texts)) if sum(map(len, texts[n:])) <= chars)
     return next(fitting, max(len(texts) - 1, 0))
 
 

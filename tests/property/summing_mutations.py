@@ -6,7 +6,7 @@ from typing import Any
 from rewound.eventlog import events as e
 from rewound.eventlog.ids import ConversationId, EventId, MessageId
 from rewound.eventlog.log import Draft, Recorded
-from rewound.memory import erasing, requests
+from rewound.memory import erasing, requests, unsummarised
 from rewound.projections import holding
 from rewound.projections.reader import ContainerView
 from tests.property import checks, recents
@@ -94,6 +94,18 @@ def recent(folder: Path) -> None:
         recents.recent_law(driver, NAME, told[-1].position)
 
 
+def due(folder: Path) -> None:
+    """After the first summary was taken back, and with it the one that goes on from it."""
+    with opened(folder) as driver:
+        twice(driver)
+        recents.due_law(driver, NAME)
+        first = next(r for r in driver.events(NAME) if isinstance(r.event, e.SummaryWritten))
+        driver.call(requests.Undo(container=NAME, id=checks.event_name(first)))
+        recents.due_law(driver, NAME)
+        said(driver, "Bob likes coffeeq3")
+        recents.due_law(driver, NAME)
+
+
 # --- how the product is changed
 
 
@@ -126,13 +138,18 @@ def any_summary_holds(patch: Patch) -> None:
 
 
 def holds_as_of_now(patch: Patch) -> None:
-    whole = ContainerView.summaries
-    patch.setattr(ContainerView, "summaries", lambda self, raw, at=None: whole(self, raw))
+    whole = ContainerView.summaries_of
+    patch.setattr(ContainerView, "summaries_of", lambda self, ids, at=None: whole(self, ids))
+
+
+def writes_again_what_was_undone(patch: Patch) -> None:
+    patch.setattr(unsummarised, "taken_back", lambda *_: None)
 
 
 CASES: dict[str, Any] = {
     "1 summaries": Case(newest_only, replay, "replay: "),
     "3 summaries": Case(undone_ones_are_kept, undo, "undo: "),
+    "3 due": Case(writes_again_what_was_undone, due, "due: "),
     "2 recent": Case(holds_as_of_now, recent, "recent: "),
     "4 recent": Case(any_summary_holds, forget, "forget: "),
     "4 summaries": Case(looks_at_its_own_messages, forget, "forget: "),

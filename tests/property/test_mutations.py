@@ -16,6 +16,7 @@
     3 judging    a fit that was undone is still in force                BeforeUndo
     3 judging    a fact whose judging was undone is not judged again    BeforeUndo
     3 summaries  a summary that was undone is kept beside another       BeforeUndo
+    3 due        a summary that was undone is written again             due_law
     4 forget     a forgotten item is shown by its id                    forget_law
     4 forget     an answer is drawn from what was forgotten             forget_law
     4 forget     nothing is blacked out in what a fact came from        forgetting_law

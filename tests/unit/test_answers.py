@@ -737,7 +737,9 @@ def test_jobs_tell_what_is_unfinished_and_why(store: Store) -> None:
     assert shown.status == "failed"
     assert shown.status_note == "cut off at attempt 3, next try at 2026-01-01T01:00:00.000000Z"
     few = store.ask(q.Jobs(container=store.name, limit=1))
-    assert len(few.jobs) == 1 and "1 more" in few.notes[0]
+    assert few.jobs == (first,) and few.has_more and few.total == 2
+    rest = store.ask(q.Jobs(container=store.name, limit=1, cursor=few.cursor))
+    assert rest.jobs == (second,) and not rest.has_more and rest.cursor is None
     store.forget(message)
     assert store.ask(q.Jobs(container=store.name)).pending == 0
 

@@ -326,7 +326,7 @@ CALLS: list[tuple[Callable[[Any], Any], q.Request]] = [
         q.Rejudge(judge=True, since="@7", container="nina"),
     ),
     (lambda m: m.stats(store=True), q.Stats(store=True, **R)),
-    (lambda m: m.jobs(limit=3), q.Jobs(limit=3, **R)),
+    (lambda m: m.jobs(limit=3, cursor="c"), q.Jobs(limit=3, cursor="c", **R)),
     (lambda m: m.containers(), q.Containers(**R)),
     (lambda m: m.retry(), q.Retry(**W)),
     (lambda m: m.retry("x", key="k"), q.Retry(ids=("x",), key="k", **W)),
