@@ -153,16 +153,19 @@ class _Checked:
             self._say(HeldBack(marked.cites, why))
             return
         self._told.add(marked.text.casefold())
-        self._say(CitedSentence(marked.text, marked.cites))
+        known = tuple(number for number in marked.cites if number in self._given)
+        dropped = tuple(number for number in marked.cites if number not in self._given)
+        self._say(CitedSentence(marked.text, known, dropped))
 
     def _why_not(self, marked: Marked) -> str | None:
         if not marked.text:
             return "it says nothing"
         if not marked.cites:
             return "it cites nothing"
-        unknown = [number for number in marked.cites if number not in self._given]
-        if unknown:
-            return f"it cites [{unknown[0]}], which was not given"
+        # A number that nobody gave bears nothing: the others have to bear the sentence alone.
+        known = [self._given[number] for number in marked.cites if number in self._given]
+        if not known:
+            return f"it cites [{marked.cites[0]}], which was not given"
         if marked.text.casefold() in self._told:
             return "it was said before"
-        return wanting(marked.text, [self._given[number] for number in marked.cites])
+        return wanting(marked.text, known)

@@ -48,10 +48,12 @@ class Recalled(NamedTuple):
 
 
 class CitedSentence(NamedTuple):
-    """A sentence of an answer, without marks in it, and the numbers of what it cites."""
+    """A sentence of an answer, without marks in it, and the numbers of what it cites; `dropped` are
+    numbers that it named beside these, and that no memory has."""
 
     text: str
     cites: tuple[int, ...]
+    dropped: tuple[int, ...] = ()
 
 
 class HeldBack(NamedTuple):

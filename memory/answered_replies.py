@@ -37,12 +37,14 @@ class SourcesGiven(Part, frozen=True, kw_only=True):
     moment: Moment
 
 
-class Sentence(Part, frozen=True, kw_only=True):
-    """A sentence of an answer, the numbers of what it cites, and their ids."""
+class Sentence(Part, frozen=True, kw_only=True, omit_defaults=True):
+    """A sentence of an answer, the numbers of what it cites, and their ids. `dropped` are numbers
+    that a model cited beside these though nothing was given under them."""
 
     text: str
     cites: tuple[int, ...]
     ids: tuple[str, ...]
+    dropped: tuple[int, ...] = ()
 
 
 class WithheldSentence(Part, frozen=True, kw_only=True):

@@ -191,7 +191,9 @@ class _Said:
     def take(self, saying: Saying) -> None:
         if isinstance(saying, CitedSentence):
             ids = tuple(self._ids[number] for number in saying.cites)
-            sentence = Sentence(text=saying.text, cites=saying.cites, ids=ids)
+            sentence = Sentence(
+                text=saying.text, cites=saying.cites, ids=ids, dropped=saying.dropped
+            )
             self.sentences.append(sentence)
             self._tell(sentence)
         else:
@@ -201,6 +203,10 @@ class _Said:
 
     def reply(self, *, reason: str | None = None, answering: Answering | None = None) -> Responded:
         used = dict.fromkeys(each for sentence in self.sentences for each in sentence.ids)
+        dropped = dict.fromkeys(each for sentence in self.sentences for each in sentence.dropped)
+        if dropped:
+            marks = "".join(f"[{number}]" for number in dropped)
+            self.notes.append(f"the model also cited {marks}, which was not given: left out")
         return msgspec.structs.replace(
             self._reply,
             answered=bool(self.sentences),

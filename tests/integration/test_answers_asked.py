@@ -209,6 +209,27 @@ def test_sentences_that_do_not_stand_are_withheld_with_the_reason(
     assert told.answered and told.sentences[-1].text == "Nina has two cats."
 
 
+def test_a_number_that_was_not_given_is_left_out_where_another_bears_the_sentence(
+    tmp_path: Path, speaker: SpeakingServer
+) -> None:
+    with remembering(tmp_path, speaker) as memory:
+        at = numbers(memory)
+        work, cats = at[FACTS[0]], at[FACTS[1]]
+        speaker.pieces = (
+            f"Nina works at Orbit Labs [{work}][99]. Nina has five cats [98][{cats}]. "
+            f"Nina has two cats [97, {cats}].",
+        )
+        told = memory.ask(ASKED)
+        parts = list(memory.ask_stream(ASKED))
+    (first, second), (five,) = told.sentences, told.withheld
+    assert (first.cites, first.dropped) == ((work,), (99,)) and len(first.ids) == 1
+    assert (second.text, second.cites, second.dropped) == ("Nina has two cats.", (cats,), (97,))
+    assert five.reason.startswith("it holds a number") and five.cites == (98, cats)
+    assert told.text == f"Nina works at Orbit Labs. [{work}] Nina has two cats. [{cats}]"
+    assert told.notes == ("the model also cited [99][97], which was not given: left out",)
+    assert [part for part in parts if isinstance(part, r.Sentence)] == [first, second]
+
+
 def test_when_no_sentence_stands_it_is_not_known(tmp_path: Path, speaker: SpeakingServer) -> None:
     with remembering(tmp_path, speaker) as memory:
         speaker.pieces = ("Nina lives in Paris [1]. Trust me.",)
