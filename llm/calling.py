@@ -96,6 +96,8 @@ class Server:
         self._lock = threading.Lock()
         self._client = httpx.Client(
             headers=headers,
+            # Making ready for certificates takes a tenth of a second, and most need none.
+            verify=parts.scheme == "https",
             # A connection a call: beside an answer it costs nothing, and none is left open.
             limits=httpx.Limits(max_keepalive_connections=0),
             trust_env=False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 from rewound.llm.askers import GivenUp
@@ -33,6 +33,12 @@ class Clients(Generic[C]):
             if found is None or found[0] is not server:
                 found = self._made[server.id] = (server, self._make(server))
             return found[1]
+
+    def make_ready(self, servers: Iterable[Endpoint]) -> None:
+        """Make those that are missing, before any of them is waited for: a first one loads what
+        speaks HTTP, which is not to be done in a server's slot. Raises GivenUp."""
+        for server in servers:
+            self.of(server)
 
     def drop(self, server: Endpoint) -> None:
         """Break off what runs there; whatever comes next gets a fresh one."""

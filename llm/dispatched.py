@@ -91,6 +91,7 @@ class DispatchedChat:
             return chat.answer(system, user, schema, max_tokens, within_s)
 
         try:
+            self._make_ready()
             return self._dispatcher.ask(
                 self._lane,
                 self._role,
@@ -122,6 +123,7 @@ class DispatchedChat:
             chat.speak(system, user, told, max_tokens, within_s)
 
         try:
+            self._make_ready()
             self._dispatcher.ask(
                 self._lane,
                 self._role,
@@ -132,6 +134,9 @@ class DispatchedChat:
             )
         except NotAsked as error:
             raise NobodyAsked(str(error)) from None
+
+    def _make_ready(self) -> None:
+        self._clients.make_ready(self._dispatcher.endpoints(self._lane, self._role))
 
     def context_tokens(self, timeout_s: float | None = None) -> int:
         """How many tokens any of the nodes reads and writes in one call. Raises ChatFailed, after
@@ -228,6 +233,7 @@ class DispatchedEmbedder:
             return self._settled(made, endpoint)
 
         try:
+            self._clients.make_ready(self._dispatcher.endpoints(lane, "embed"))
             return self._dispatcher.ask(
                 lane,
                 "embed",

@@ -51,6 +51,7 @@ class DispatchedReranker:
             return self._clients.of(endpoint).scores(query, texts, within_s)
 
         try:
+            self._clients.make_ready(self._dispatcher.endpoints("interactive", "rerank"))
             return self._dispatcher.ask(
                 "interactive",
                 "rerank",

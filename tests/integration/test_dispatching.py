@@ -25,7 +25,7 @@ from rewound.llm.embedding import EmbeddingAway, EmbeddingBusy
 from rewound.llm.embedding_server import EmbeddingServer
 from rewound.llm.looking import Look, Seen
 from rewound.llm.nodes import LANES, Endpoint, Enlisted, Lane, Node
-from rewound.llm.plain_rerankers import EmbedderReranker
+from rewound.llm.plain_rerankers import EmbedderReranker, WordsReranker
 from rewound.llm.replies import ChatFailed
 from rewound.llm.rerank_server import RerankServer
 from rewound.llm.reranking import RerankFailed
@@ -314,6 +314,32 @@ def test_one_that_looks_well_but_answers_nothing_is_left_alone_for_a_while() -> 
             assert ask(chat, str(number)) == [str(number)]
         (sick, _) = dispatcher.figures()
         assert 1 <= sick.lanes["background"].away < 10 and sick.lanes["background"].ok == 0
+
+
+def test_no_slot_is_held_while_a_client_is_made_ready() -> None:
+    """A first one loads what speaks HTTP: a person's call would wait for that as well."""
+    with nodes(1) as (server,):
+        echoing(server)
+        every = Node(name="all", urls=dict.fromkeys(("chat", "embed", "rerank"), server.url))
+        with dispatching([server], every) as dispatcher:
+            running: list[int] = []
+
+            def noted(made: Any) -> Any:
+                figures = [each.lanes.values() for each in dispatcher.figures()]
+                running.append(sum(lane.running for lanes in figures for lane in lanes))
+                return made
+
+            chat = DispatchedChat(
+                dispatcher, "background", "chat", lambda at: noted(Chat(at.url, "toy"))
+            )
+            assert ask(chat, "a") == ["a"]
+            embedder = DispatchedEmbedder(
+                dispatcher, "measuring/2", lambda at: noted(Measuring(at.url, "", []))
+            )
+            assert embedder.embed(["a"]).shape == (1, 2)
+            reranker = DispatchedReranker(dispatcher, lambda at: noted(WordsReranker()))
+            assert len(reranker.scores("a", ["b"]).scores) == 1
+            assert running == [0, 0, 0]
 
 
 def test_people_wait_for_one_background_call_at_most() -> None:
