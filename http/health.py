@@ -41,6 +41,8 @@ class Probe(NamedTuple):
     are compared), `failing` or `unknown`."""
     code: str | None = None
     nodes: NodeList | None = None
+    trouble: str | None = None
+    """What a search says of the embedder, where that is `old` or `failing`."""
 
 
 class Prober:
@@ -71,7 +73,8 @@ class Prober:
             figures = last.figures if fresh else self._figures()
             working = last.working if fresh else self._working()
             at, nodes = last.at if fresh else now, self._nodes()
-            return Probe(at, figures, working, self._embedder(figures), nodes=nodes)
+            state, trouble = self._embedder(figures)
+            return Probe(at, figures, working, state, nodes=nodes, trouble=trouble)
         except RewoundError as error:
             return Probe(now, None, code=error.code)
 
@@ -91,10 +94,10 @@ class Prober:
         assert isinstance(reply, NodeList), "Nodes is answered with NodeList"
         return reply
 
-    def _embedder(self, figures: Figures | None) -> str:
+    def _embedder(self, figures: Figures | None) -> tuple[str, str | None]:
         """A small search through all layers, in a container that there is."""
         if figures is None or not figures.info:
-            return "idle"
+            return "idle", None
         try:
             name = figures.info[0].name
             found = self._desk.link.call(
@@ -109,13 +112,14 @@ class Prober:
             )
         except RewoundError as error:
             if error.code == "not_found":
-                return "idle"  # the container has gone since
+                return "idle", None  # the container has gone since
             raise
         assert isinstance(found, Found), "Search is answered with Found"
         told = [note for note in found.notes if "embedder" in note]
         if told:
-            return "old" if all("goes on answering" in note for note in told) else "failing"
-        return "used" if any("meaning" in hit.signals for hit in found.hits) else "idle"
+            is_old = all("goes on answering" in note for note in told)
+            return "old" if is_old else "failing", told[0]
+        return "used" if any("meaning" in hit.signals for hit in found.hits) else "idle", None
 
 
 def health_of(probe: Probe, desk: Desk, *, told: bool) -> Health:
@@ -154,6 +158,7 @@ def health_of(probe: Probe, desk: Desk, *, told: bool) -> Health:
             "store": store,
             "embedder": {
                 "state": probe.embedder,
+                "trouble": probe.trouble,
                 "switch": None if working is None else working.switch,
             },
             "workers": workers,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import re
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from rewound.llm.growing_pause import GrowingPause
 from rewound.llm.token_counting import BYTES_PER_TOKEN, CountingFailed, bytes_of
 
 if TYPE_CHECKING:
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 WORDS_KEPT = 20_000
 WORD_CHARS_KEPT = 40
 """Words whose tokens are remembered, about 3 MB of them; an id with its brackets has 35."""
+
+RELOAD_S = (30.0, 3_600.0)
+"""How soon it is tried again to load it, and at most, each time twice as long."""
 
 _log = logging.getLogger(__name__)
 
@@ -42,14 +47,15 @@ class TokenizerCounter:
         self._unknown: int | None = None
         self._known: dict[str, int] | None = None
         self._failed: str | None = None
+        self._pause = GrowingPause(*RELOAD_S)
         self._loading = threading.Lock()
 
     def load(self) -> None:
-        """Raises CountingFailed; once that happened, it is not tried again."""
+        """Raises CountingFailed; once that happened, it is tried again ever later."""
         with self._loading:
             if self._tokenizer is not None:
                 return
-            if self._failed is not None:
+            if self._failed is not None and not self._pause.is_over(time.monotonic()):
                 raise CountingFailed(self._failed)
             from rewound.llm.onnx_running import panics_told
 
@@ -59,6 +65,7 @@ class TokenizerCounter:
                     tokenizer.encode(_PLAIN, add_special_tokens=False)
             except Exception as error:  # files and packages fail in ways of their own
                 self._failed = f"{self.name} cannot be loaded: {error}"
+                self._pause.failed(time.monotonic())
                 _log.warning("tokens are estimated: %s", self._failed)
                 raise CountingFailed(self._failed) from error
             tokenizer.no_padding()

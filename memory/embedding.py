@@ -106,7 +106,8 @@ class EmbeddingDuty:
             batch = None if meaning is None else self._next(views, meaning, size)
             if meaning is None or batch is None:
                 self._patience.served()
-                return None
+                is_lost = meaning is None and bool(kept.model)  # but it may yet be opened again
+                return RETRY_S if is_lost else None
             meaning.look(views, batch.container)
         if kept.coming and kept.coming == engine.meaning.model:
             self._ahead(batch)

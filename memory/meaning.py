@@ -26,6 +26,7 @@ from rewound.llm.embedding import (
     checked,
     query_vectors,
 )
+from rewound.llm.growing_pause import GrowingPause
 from rewound.llm.nodes import LANES, Lane
 from rewound.memory import requests as q
 from rewound.memory.deciding import Likeness
@@ -46,6 +47,10 @@ CONTAINERS_MAX = 1_024
 QUERY_CHARS_MAX = 4_000
 """A model reads some hundreds of words: what lies behind costs time and changes nothing."""
 
+REOPEN_S = (30.0, 3_600.0)
+"""How soon it is tried again to open a model that was set before, and at most, each time twice as
+long: its folder may lie on a disk that comes later than this process."""
+
 _PAUSE_S = 30.0
 """So long after a failure the embedder is left alone, and words answer."""
 
@@ -53,6 +58,13 @@ Reopen = Callable[[str, bytes], "Embedder | str"]
 """By a model's name and how it was opened: the embedder, or why there is none any more."""
 
 _log = logging.getLogger(__name__)
+
+
+class _Lost(NamedTuple):
+    """A model that cannot be opened, why, and when that is tried again."""
+
+    why: str
+    pause: GrowingPause
 
 
 class Meant(NamedTuple):
@@ -99,7 +111,7 @@ class Meaning:
         self.embedder = embedder
         self._reopen = reopen
         self._wary = wary
-        self._others: dict[tuple[str, bytes], Meaning | str] = {}
+        self._others: dict[tuple[str, bytes], Meaning | _Lost] = {}
         """Models that were set before, and why some cannot be opened."""
         self._opening = threading.Lock()
         self._proof: Proof | None = None
@@ -143,13 +155,19 @@ class Meaning:
         """That of a model which is not the one that is set, or why it cannot be opened."""
         key = (kept.model, kept.opening)
         with self._opening:
-            if key not in self._others:
-                made = self._reopen(*key)
-                if isinstance(made, str):
-                    self._others[key] = made
-                else:
-                    self._others[key] = Meaning(made, wary=isinstance(made, Served))
-            return self._others[key]
+            known = self._others.get(key)
+            if known is None or (isinstance(known, _Lost) and known.pause.is_over(_now())):
+                known = self._others[key] = self._reopened(key, known)
+            return known.why if isinstance(known, _Lost) else known
+
+    def _reopened(self, key: tuple[str, bytes], lost: _Lost | None) -> Meaning | _Lost:
+        """The same, tried anew after it was `lost`."""
+        made = self._reopen(*key)
+        if not isinstance(made, str):
+            return Meaning(made, wary=isinstance(made, Served))
+        pause = GrowingPause(*REOPEN_S) if lost is None else lost.pause
+        pause.failed(_now())
+        return _Lost(made, pause)
 
     @property
     def trouble(self) -> str | None:
@@ -375,6 +393,10 @@ class Meaning:
         self._proof = None
         for other in self._opened():
             other.forget()
+
+
+def _now() -> float:
+    return time.monotonic()
 
 
 def old_model(kept: str, wanted: str) -> str:

@@ -14,11 +14,12 @@ from rewound.llm.hashing import HashingEmbedder
 from rewound.llm.minilm import MiniLM
 from rewound.llm.nodes import Node
 from rewound.llm.onnx_embedder import OnnxEmbedder
-from rewound.memory import Memory
+from rewound.memory import Memory, embedding, meaning
 from rewound.memory.models import Models
 from rewound.memory.proving import Proof
 from rewound.memory.reopening import opening_of, reopening
 from tests.integration.faking import Answer, FakeServer, faking
+from tests.integration.test_dispatching import eventually
 from tests.unit.tiny_graphs import folder, graph
 
 KEY = "LLM-CANARY-456"
@@ -150,6 +151,41 @@ def test_a_folder_that_is_gone_or_holds_another_model_leaves_words(
         assert told.model == "hashing/384/1" and told.switch is None
         memory.workers("wait", timeout_s=60)
         assert meant(memory) == sorted(FACTS) and notes(memory) == ""
+
+
+@pytest.mark.parametrize("pause_s", [0.0, 3_600.0])
+def test_a_folder_that_comes_later_is_opened_then(
+    tmp_path: Path, pause_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a disk that is mounted after this began; it is tried again, but not with each question."""
+    monkeypatch.setattr(meaning, "REOPEN_S", (pause_s, pause_s))
+    path = folder(tmp_path / "tiny")
+    onnx = Models(embedder="onnx", extractor="none", judge="none", embed_folder=str(path))
+    filled(tmp_path / "data", onnx)
+    path.rename(tmp_path / "elsewhere")
+    with Memory(tmp_path / "data", "s", models=HASHING) as memory:
+        assert "is no folder" in notes(memory) and meant(memory) == []
+        (tmp_path / "elsewhere").rename(path)
+        if pause_s:
+            assert "is no folder" in notes(memory) and meant(memory) == []
+        else:
+            assert "goes on answering" in notes(memory) and meant(memory) == sorted(FACTS)
+
+
+def test_texts_that_came_while_it_was_gone_are_embedded_by_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(meaning, "REOPEN_S", (0.0, 0.0))
+    monkeypatch.setattr(embedding, "RETRY_S", 0.01)
+    path = folder(tmp_path / "tiny")
+    onnx = Models(embedder="onnx", extractor="none", judge="none", embed_folder=str(path))
+    filled(tmp_path / "data", onnx)
+    path.rename(tmp_path / "elsewhere")
+    with Memory(tmp_path / "data", "s", models=HASHING) as memory:
+        memory.remember("red and blue")
+        assert memory.jobs().unembedded == 1
+        (tmp_path / "elsewhere").rename(path)
+        eventually(lambda: memory.jobs().unembedded == 0)
 
 
 # --- a server

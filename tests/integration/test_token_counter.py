@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from rewound.eventlog.errors import InvalidInput
 from rewound.eventlog.ids import Kind, Ref
-from rewound.llm import minilm
+from rewound.llm import minilm, tokenizer_counter
 from rewound.llm.token_counting import (
     ESTIMATE,
     CountingFailed,
@@ -146,6 +146,20 @@ def test_what_cannot_be_loaded_leaves_it_to_the_estimate(caplog: pytest.LogCaptu
     with pytest.raises(CountingFailed, match="toy cannot be loaded: no such file"):
         counter.load()
     assert caplog.text.count("tokens are estimated: ") == 1
+
+
+def test_what_could_not_be_loaded_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokenizer_counter, "RELOAD_S", (0.0, 0.0))
+    missing = [OSError("no such file")] * 2
+
+    def make() -> Tokenizer:
+        if missing:
+            raise missing.pop()
+        return minilm.own_tokenizer()
+
+    counter = TokenizerCounter("toy", make)
+    assert [ready(counter) for _ in range(3)] == [ESTIMATE, ESTIMATE, counter]
+    assert counter.whole("a plain sentence") == 3
 
 
 def test_an_erase_lets_go_of_counted_words(tmp_path: Path) -> None:
