@@ -30,7 +30,8 @@ class Ingested(Reply, frozen=True, kw_only=True):
 class Imported(Reply, frozen=True, kw_only=True):
     """What `import` did. `counts` has lines, written, unchanged, refused and bad.
 
-    `bad` lists the lines that were left out, refused ones included, at most 1,000 of them.
+    `source` is what was read: `lines` of a chat, or whose export, of which the records count as
+    lines. `bad` lists the lines that were left out, refused ones included, at most 1,000 of them.
     """
 
     container: str
@@ -39,6 +40,7 @@ class Imported(Reply, frozen=True, kw_only=True):
     counts: dict[str, int]
     conversations: int
     bad: tuple[BadLine, ...]
+    source: str = "lines"
     pending: int = 0
     notes: tuple[str, ...] = ()
 

@@ -8,7 +8,7 @@ from typing import IO, Any, get_args
 
 import click
 
-from rewound.http import feeding, files, words
+from rewound.http import exports, feeding, files, words
 from rewound.http.accounts import Imported, Ingested
 from rewound.http.cli_base import Command, State, common_options, emit, state_of
 from rewound.http.cli_errors import Refusal
@@ -20,8 +20,10 @@ from rewound.http.cli_options import (
     write_options,
     writing,
 )
+from rewound.http.exports import Export
 from rewound.http.feeding import Feed
 from rewound.http.files import Found, Root, Skip
+from rewound.http.taking_over import take_over
 from rewound.memory.replies import Item
 from rewound.memory.requests import Ingest, MediaName
 
@@ -134,20 +136,29 @@ def _ingested(feed: Feed, items: list[Item], skipped: list[Skip], removed: list[
 @common_options
 @click.pass_context
 def import_command(ctx: click.Context, /, file: str, **given: Any) -> None:
-    """Keep a chat, one JSON object a line.
+    """Keep a chat, one JSON object a line, or what another memory exported.
 
     FILE is a path or - for standard input. A line holds content, and may hold id, conversation,
-    role, name, time, tags, metadata and importance. Lines that cannot be taken are told with their
-    number; the others are kept. Importing a file again adds only what is new.
+    role, name, time, tags, metadata and importance. Exports of memry, mcp-memory-service,
+    MemMachine, Supermemory and Mem0 are known by what they hold. What cannot be taken is told with
+    its number; the rest is kept. Importing a file again adds only what is new.
     """
     state = state_of(ctx)
     feed = Feed(state, writing(given))
     bytes_max = state.settings.max_text_mb << 20
     with _opened(file) as (stream, size), telling_what_was_kept(feed):
-        with _progress(state, "importing", size, "bytes") as step:
-            bad, conversations = feeding.import_lines(
-                feed, stream, bytes_max, infer=given["infer"], step=step
-            )
+        read = exports.opened(stream)
+        if isinstance(read, Export):
+            with _progress(state, "importing", len(read.found), "records") as step:
+                taken = take_over(feed, read, infer=given["infer"], step=step)
+            source, bad, conversations = read.source, taken.bad, taken.conversations
+        else:
+            with _progress(state, "importing", size, "bytes") as step:
+                bad, conversations = feeding.import_lines(
+                    feed, read, bytes_max, infer=given["infer"], step=step
+                )
+            source = "lines"
+    feed.counts["written"] += feed.counts["replaced"]
     names = ("lines", "written", "unchanged", "refused", "bad")
     reply = Imported(
         container=state.container,
@@ -156,6 +167,7 @@ def import_command(ctx: click.Context, /, file: str, **given: Any) -> None:
         counts={name: feed.counts[name] for name in names},
         conversations=conversations,
         bad=tuple(bad),
+        source=source,
         pending=feed.pending,
         notes=tuple(feed.notes),
     )

@@ -21,6 +21,8 @@ from rewound.memory.requests import (
     List,
     MediaName,
     NewDocument,
+    NewFact,
+    Remember,
     RemoveDocument,
 )
 
@@ -32,7 +34,7 @@ LISTED_MAX = 1_000
 OF_THE_REQUEST = frozenset({"container", "key", "scope", "unless_after", "infer"})
 """Fields that are wrong for all items alike."""
 
-W = TypeVar("W", Ingest, AddMessages)
+W = TypeVar("W", Ingest, AddMessages, Remember)
 
 
 class Feed:
@@ -88,8 +90,11 @@ def _about_items(error: Told) -> bool:
     return error.code == "invalid_input" and field not in OF_THE_REQUEST
 
 
+_SORTS: dict[type[Any], str] = {NewDocument: "document", NewFact: "fact"}
+
+
 def _refused(sent: Any, error: Told) -> Item:
-    kind = "document" if isinstance(sent, NewDocument) else "message"
+    kind = _SORTS.get(type(sent), "message")
     field = (error.field or "").rpartition(".")[2] or None
     return Item(
         status="refused",

@@ -52,18 +52,22 @@ def _file(status: str, item: Item) -> list[str | Text]:
 
 
 def imported(sheet: Sheet, reply: Imported) -> None:
+    one = "line" if reply.source == "lines" else "record"
     rows: list[list[str | Text]] = [
-        [Text(f"line {bad.line:,}", style="red"), words.one_line(bad.why)]
+        [Text(f"{one} {bad.line:,}", style="red"), words.one_line(bad.why)]
         for bad in reply.bad[:LISTED_MAX]
     ]
     sheet.table(rows)
     left_out = reply.counts["bad"] + reply.counts["refused"]
-    _more(sheet, left_out, "line")
+    _more(sheet, left_out, one)
     parts = _counted(reply.counts, "written", "unchanged")
     if left_out:
-        parts.append(f"{words.counted(left_out, 'line')} left out")
-    where = f"{words.counted(reply.conversations, 'conversation')} in {reply.container}"
-    sheet.line(f"{', '.join(parts) or 'no messages'}: {words.one_line(where)}", "bold")
+        parts.append(f"{words.counted(left_out, one)} left out")
+    what = words.counted(reply.conversations, "conversation")
+    if reply.source != "lines":
+        what = f"an export of {reply.source}"
+    where = words.one_line(f"{what} in {reply.container}")
+    sheet.line(f"{', '.join(parts) or 'no messages'}: {where}", "bold")
     _end(sheet, reply)
 
 

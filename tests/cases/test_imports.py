@@ -109,7 +109,7 @@ def test_r49_times_are_of_the_chat_and_not_of_now(memory: Memory, clock: Clock) 
 
 def test_r49_a_file_of_nothing_good_is_no_success(cli: Cli, tmp_path: Path) -> None:
     chat = tmp_path / "chat.jsonl"
-    for text in ('{"content": "cut', "[\n]\n", '[{"content": "x"}]', "PK\x03\x04zip"):
+    for text in ('{"content": "cut', "[\n]\n", '[{"content": 5}]', "PK\x03\x04zip"):
         chat.write_text(text)
         told = cli.told("import", str(chat), code=2)
         assert told["counts"].get("written", 0) == 0 and told["bad"]

@@ -335,10 +335,21 @@ def test_bad_lines_are_told_by_number_and_good_ones_kept() -> None:
     assert [line["line"] for line in bad] == [2, 5, 6]
 
 
-def test_an_export_that_is_one_json_list_is_explained() -> None:
-    result = told(Shelf(), "import", "-", input=json.dumps(CHAT))
-    assert result["counts"]["bad"] == 1
-    assert "must be an object" in result["bad"][0]["why"]
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_chat_may_be_one_json_list(indent: int | None) -> None:
+    link = Shelf()
+    result = told(link, "import", "-", input=json.dumps([*CHAT, {"content": 5}], indent=indent))
+    assert result["counts"]["written"] == 3 and result["source"] == "lines"
+    assert [(line["line"], line["why"][:7]) for line in result["bad"]] == [(4, "content")]
+    assert [(one.conversation, len(one.messages)) for one in link.requests] == [("a", 2), ("b", 1)]
+
+
+@pytest.mark.parametrize("value", [{"notes": []}, [{"text": "x"}], [5], {"memories": 3}])
+def test_json_that_is_no_export_is_explained(value: Any) -> None:
+    link = Shelf()
+    result = run("import", "-", input=json.dumps(value, indent=2), link=link)
+    assert result.exit_code == 2 and not link.requests
+    assert "neither a chat" in result.stderr and "memry" in result.stderr
 
 
 def test_an_empty_file_is_no_error() -> None:

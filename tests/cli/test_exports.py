@@ -1,0 +1,225 @@
+"""Exports of other memories, imported: known by what they hold, kept with times, scopes and ids."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rewound.http.cli import main
+from rewound.http.export_records import FACT_CHARS_MAX
+from rewound.memory import Memory
+from rewound.memory import replies as r
+
+
+def imported(folder: Path, exported: Any, *args: str) -> Any:
+    """The reply to `import` of what was exported, which nothing was wrong with."""
+    result = attempted(folder, exported, *args)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def attempted(folder: Path, exported: Any, *args: str) -> Result:
+    file = folder / "export.json"
+    text = exported if isinstance(exported, str) else json.dumps(exported, indent=2)
+    file.write_text(text, encoding="utf-8")
+    given = ["import", str(file), "--json", "--data", str(folder / "data"), *args]
+    return CliRunner().invoke(main, given)
+
+
+def kept(folder: Path, what: Any = "fact", **more: Any) -> dict[str, r.View]:
+    with Memory(folder / "data") as memory:
+        return {view.text: view for view in memory.list(what=what, **more).items}
+
+
+# --- memry
+
+MEMORY = {
+    "id": "m1", "content": "Nina works at Orbit Labs.", "memory_type": "semantic",
+    "user_id": "nina", "agent_id": None, "run_id": None, "importance": 0.8,
+    "categories": '["work", "people"]', "entities": "[]", "metadata": '{"source": "chat"}',
+    "created_at": "2026-03-01T10:00:00+00:00", "updated_at": "2026-03-01T10:00:00+00:00",
+    "valid_from": "2025-05-01", "invalid_at": None, "superseded_by": None,
+    "embedding": {"__memry_base64__": "AAAA"},
+}  # fmt: skip
+
+
+def memry(*memories: dict[str, Any]) -> dict[str, Any]:
+    tables = {"episodes": [{"id": "e1", "content": "I work at Orbit."}], "memories": list(memories)}
+    return {"format": "memry-backup", "version": 1, "scope": {}, "tables": tables}
+
+
+def test_memories_of_memry_keep_times_scope_tags_and_importance(tmp_path: Path) -> None:
+    told = imported(tmp_path, memry(MEMORY))
+    assert (told["source"], told["counts"]["written"]) == ("memry", 1)
+    (view,) = kept(tmp_path).values()
+    assert (view.text, view.caller_id, view.fact_kind) == (MEMORY["content"], "m1", "fact")
+    assert (view.tags, view.metadata) == (("people", "work"), {"source": "chat"})
+    assert view.scope == {"user": "nina"} and view.importance == 0.8
+    assert (view.valid_from, str(view.said_at)[:10]) == ("2025-05-01", "2026-03-01")
+
+
+def test_what_memry_replaced_is_history_and_what_it_forgot_is_left_out(tmp_path: Path) -> None:
+    over = {"invalid_at": "2026-02-01T00:00:00+00:00", "created_at": "2026-01-01T00:00:00+00:00"}
+    old = {**MEMORY, **over, "id": "m0", "content": "Nina works at Pier 9.", "valid_from": None}
+    told = imported(
+        tmp_path,
+        memry(
+            {**old, "superseded_by": "m1"},
+            {**old, "id": "m2", "content": "A secret.", "superseded_by": None},
+            {**MEMORY, "memory_type": "procedural", "id": "m3", "content": "To start, run make."},
+            MEMORY,
+        ),
+    )
+    assert told["notes"][-1] == "1 left out: forgotten there"
+    assert told["counts"] == {"lines": 4, "written": 3, "unchanged": 0, "refused": 0, "bad": 0}
+    now, then = kept(tmp_path), kept(tmp_path, valid_at="2026-01-15")
+    assert set(now) == {"Nina works at Orbit Labs.", "To start, run make."}
+    assert "Nina works at Pier 9." in then and "A secret." not in then
+    assert now["To start, run make."].fact_kind == "procedure"
+
+
+def test_an_export_that_is_imported_again_adds_nothing(tmp_path: Path) -> None:
+    imported(tmp_path, memry(MEMORY))
+    again = imported(tmp_path, json.dumps(memry(MEMORY)))
+    assert (again["counts"]["written"], again["counts"]["unchanged"]) == (0, 1)
+    changed = imported(tmp_path, memry({**MEMORY, "content": "Nina works at Harbor Foods."}))
+    assert changed["counts"]["written"] == 1
+    assert set(kept(tmp_path)) == {"Nina works at Harbor Foods."}
+
+
+def test_a_scope_of_the_command_is_that_of_all(tmp_path: Path) -> None:
+    imported(tmp_path, memry(MEMORY), "--agent", "desk")
+    assert [view.scope for view in kept(tmp_path).values()] == [{"agent": "desk"}]
+
+
+# --- mcp-memory-service
+
+
+def test_memories_of_mcp_memory_service(tmp_path: Path) -> None:
+    note = {
+        "content": "Postgres wants vacuum after the import.", "content_hash": "ab12",
+        "tags": ["db", "ops"], "created_at": 1_772_359_200.5, "updated_at": 1_772_359_200.5,
+        "memory_type": "learning", "metadata": {"host": "a"}, "store": "default",
+        "export_source": "desk",
+    }  # fmt: skip
+    long = {**note, "content": "word " * FACT_CHARS_MAX, "content_hash": "cd34"}
+    export = {"export_metadata": {"total_memories": 2}, "memories": [note, long]}
+    told = imported(tmp_path, export)
+    assert (told["source"], told["counts"]["written"]) == ("mcp-memory-service", 2)
+    view = kept(tmp_path)[note["content"]]  # type: ignore[index]
+    assert (view.tags, view.caller_id) == (("db", "ops"), "ab12")
+    assert view.metadata == {"host": "a", "memory_type": "learning"}
+    assert str(view.said_at).startswith("2026-03-01T10:00:00.5")
+    (document,) = kept(tmp_path, "document").values()
+    assert document.caller_id == "cd34" and document.text.startswith("word word")
+
+
+# --- MemMachine, Supermemory, Mem0
+
+
+def test_episodes_and_features_of_mem_machine(tmp_path: Path) -> None:
+    episode = {
+        "uid": "0b5c0f0e-0000-4000-8000-000000000001", "content": "I moved to Rome.",
+        "session_key": "s1", "created_at": "2026-03-01T10:00:00+01:00", "producer_id": "Nina",
+        "producer_role": "user", "metadata": {"room": "kitchen"},
+    }  # fmt: skip
+    feature = {
+        "category": "profile", "tag": "food", "feature_name": "favorite_drink", "value": "tea",
+        "metadata": {"id": "7", "citations": []},
+    }  # fmt: skip
+    content = {"episodic_memory": [episode, {}], "semantic_memory": [feature]}
+    result = attempted(tmp_path, {"status": 0, "content": content})
+    assert result.exit_code == 2
+    told = json.loads(result.stdout)
+    assert (told["source"], told["counts"]["written"]) == ("MemMachine", 2)
+    assert told["bad"] == [{"line": 2, "why": "it has no text"}] and told["conversations"] == 1
+    (message,) = kept(tmp_path, "message").values()
+    assert (message.text, message.speaker, message.conversation) == (
+        "I moved to Rome.", "Nina", "s1"
+    )  # fmt: skip
+    assert message.metadata == {"room": "kitchen"}
+    assert kept(tmp_path)["favorite drink: tea"].tags == ("food", "profile")
+
+
+def test_lists_of_supermemory_in_pages(tmp_path: Path) -> None:
+    entry = {
+        "id": "a1", "memory": "Omar likes figs.", "isLatest": True, "isForgotten": False,
+        "isStatic": True, "createdAt": "2026-03-01T10:00:00Z", "version": 1, "history": [],
+    }  # fmt: skip
+    old = {**entry, "id": "a0", "memory": "Omar likes plums.", "isLatest": False}
+    gone = {**entry, "id": "a2", "memory": "A secret.", "isForgotten": True}
+    pages = [{"memoryEntries": [entry], "pagination": {}}, {"memoryEntries": [old, gone]}]
+    told = imported(tmp_path, "\n".join(json.dumps(page) for page in pages))
+    assert told["source"] == "Supermemory"
+    assert set(told["notes"]) == {"1 left out: an older version", "1 left out: forgotten there"}
+    (view,) = kept(tmp_path).values()
+    assert (view.text, view.tags) == ("Omar likes figs.", ("static",))
+    assert str(view.said_at).startswith("2026-03-01")
+
+
+def test_all_kinds_that_supermemory_lists(tmp_path: Path) -> None:
+    system = {"createdAt": "2026-03-01T10:00:00Z", "updatedAt": "2026-03-02T10:00:00Z"}
+    memory = {"id": "a1", "memory": "Omar likes figs.", "isLatest": True, "system": system}
+    document = {"id": "d1", "title": "Figs", "content": "Figs want sun.", "system": system,
+                "url": "https://f.example", "metadata": {"topic": "garden"}}  # fmt: skip
+    bare = {"id": "d2", "title": "Plums", "system": system}
+    told = imported(
+        tmp_path,
+        [
+            {"documents": [document, bare], "chunks": [], "memories": [], "pagination": {}},
+            {"documents": [], "chunks": [], "memories": [memory], "pagination": {}},
+        ],
+    )
+    assert told["counts"]["written"] == 2
+    assert told["notes"][-1].startswith("1 left out: a document without its text")
+    (view,) = kept(tmp_path, "document").values()
+    assert (view.text, view.title, view.address) == (
+        "Figs want sun.", "Figs", "https://f.example"
+    )  # fmt: skip
+    assert view.metadata == {"topic": "garden"} and str(view.said_at).startswith("2026-03-01")
+    assert "Omar likes figs." in kept(tmp_path)
+
+
+def test_memories_of_mem0_keep_their_user(tmp_path: Path) -> None:
+    record = {"id": "a1", "memory": "Omar likes figs.", "hash": "x", "metadata": None,
+              "created_at": "2026-03-01T10:00:00-07:00", "user_id": "omar"}  # fmt: skip
+    for exported in ({"results": [record]}, [record]):
+        told = imported(tmp_path, exported)
+        assert told["source"] == "Mem0" and told["counts"]["bad"] == 0
+    (view,) = kept(tmp_path).values()
+    assert view.scope == {"user": "omar"}
+
+
+# --- what is wrong with a record
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"content": " "}, "it has no text"),
+        ({"content": 5}, "it has no text"),
+        ({"created_at": "soon"}, "said_at"),
+        ({"created_at": [1]}, "created_at"),
+        ({"metadata": {"a": {"b": "x" * 70_000}}}, "metadata"),
+        ({"importance": 7}, "importance"),
+    ],
+)
+def test_what_cannot_be_kept_is_told_and_the_rest_kept(
+    tmp_path: Path, change: dict[str, Any], why: str
+) -> None:
+    result = attempted(tmp_path, memry({**MEMORY, "id": "bad", **change}, MEMORY))
+    assert result.exit_code == 2
+    told = json.loads(result.stdout)
+    (bad,) = told["bad"]
+    assert bad["line"] == 1 and why in bad["why"]
+    assert told["counts"]["written"] == 1 and len(kept(tmp_path)) == 1
+
+
+def test_for_a_person_it_says_whose_export_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "backup.json"
+    file.write_text(json.dumps(memry(MEMORY, {"id": "x"})))
+    result = CliRunner().invoke(main, ["import", str(file), "--data", str(tmp_path / "data")])
+    assert "record 2  it has no text" in result.stdout
+    assert "1 written, 1 record left out: an export of memry in default" in result.stdout
