@@ -71,6 +71,21 @@ class Served(Protocol):
 
 
 @runtime_checkable
+class Succeeding(Protocol):
+    """An embedder that makes better vectors than it did in releases before this one, of which a
+    store may have some: they are searched until they have been made anew."""
+
+    @property
+    def predecessors(self) -> tuple[str, ...]:
+        """Names that it had."""
+        ...
+
+    def predecessor(self, name: str) -> "Embedder":
+        """As it was under one of them."""
+        ...
+
+
+@runtime_checkable
 class Timed(Protocol):
     """An embedder that gives up when its time is over."""
 

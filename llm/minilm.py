@@ -71,8 +71,9 @@ Larger runs win nothing, hold up a query that arrives meanwhile, and need memory
 pieces takes 900 MB at its peak, one of 256 none above what loading took.
 """
 
-RECIPE = 2
-"""Counts up with anything above that changes a vector."""
+RECIPES = (1, 2)
+"""Ways to make a vector: one more for anything above that changes one. With the first, texts of
+unknown words had what the model gives for them."""
 
 
 class MiniLM:
@@ -80,18 +81,27 @@ class MiniLM:
 
     Making one loads nothing; the first `embed` checks the files and loads them, once. If that
     fails, the next `embed` tries again. `threads` is how many cores one run may use; 0 is all that
-    this process may run on.
+    this process may run on. `recipe` is one of `RECIPES`.
     """
 
     def __init__(
-        self, threads: int = 0, *, model: PinnedFile = MODEL, tokenizer: PinnedFile = TOKENIZER
+        self,
+        threads: int = 0,
+        *,
+        model: PinnedFile = MODEL,
+        tokenizer: PinnedFile = TOKENIZER,
+        recipe: int = RECIPES[-1],
     ) -> None:
         if threads < 0:
             raise ValueError(f"threads is {threads}; it is 0 (all cores) or more")
+        if recipe not in RECIPES:
+            raise ValueError(f"recipe is {recipe}; it is one of {RECIPES}")
+        self._recipe = recipe
         self._model = model
         self._tokenizer = tokenizer
         self._loaded: Loaded | None = None
         self._loading = threading.Lock()
+        self._threads = threads
         self._cores = threads or cores_here()
         # More runs at once than cores would only add up their memory (8 at once: 300 MB more).
         # Two at the least: a query need not wait for a batch.
@@ -99,7 +109,18 @@ class MiniLM:
 
     @property
     def name(self) -> str:
-        return f"{NAME}/int8/{self._model.sha256[:8]}/{RECIPE}"
+        return self._name_of(self._recipe)
+
+    @property
+    def predecessors(self) -> tuple[str, ...]:
+        return tuple(self._name_of(each) for each in RECIPES if each < self._recipe)
+
+    def predecessor(self, name: str) -> "MiniLM":
+        recipe = next(each for each in RECIPES if self._name_of(each) == name)
+        return MiniLM(self._threads, model=self._model, tokenizer=self._tokenizer, recipe=recipe)
+
+    def _name_of(self, recipe: int) -> str:
+        return f"{NAME}/int8/{self._model.sha256[:8]}/{recipe}"
 
     @property
     def dimensions(self) -> int:
@@ -120,7 +141,7 @@ class MiniLM:
         for row, text in enumerate(shown):
             cut = tokenizer.encode(text)
             pieces.append(np.array(cut.ids, np.int32))
-            if is_unknown(cut.tokens, cut.offsets, UNKNOWN):
+            if self._recipe > 1 and is_unknown(cut.tokens, cut.offsets, UNKNOWN):
                 vectors[row] = written_vector(text, DIMENSIONS)
             else:
                 known.append(row)

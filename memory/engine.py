@@ -24,6 +24,7 @@ from rewound.eventlog.events import ContentErased, HeadsSealed
 from rewound.eventlog.failpoints import Crash
 from rewound.eventlog.ids import ContainerId, EventId, IdSource
 from rewound.eventlog.log import Draft, Log, Recorded
+from rewound.llm.embedding import Succeeding
 from rewound.llm.facts_answerer import FactsAnswerer
 from rewound.llm.token_counting import ESTIMATE, TokenCounter
 from rewound.memory import answering, deciding, reads
@@ -101,7 +102,7 @@ class Engine:
         model = self.meaning.model
         self.views: Views = _open_views(views, log, model) if isinstance(views, Path) else views
         try:
-            _bring_up(self.views, model, opening)
+            _bring_up(self.views, embedder, opening)
             with log.reading() as reader:
                 sequence, last_us = reader.sequence(), reader.last_recorded_at()
         except BaseException:
@@ -454,11 +455,13 @@ def _open_views(path: Path, log: Log, model: str) -> Views:
     return Views(path, log, model=model)
 
 
-def _bring_up(views: Views, model: str, opening: bytes) -> None:
+def _bring_up(views: Views, embedder: Embedder | None, opening: bytes) -> None:
     """Fold what the log has and the views have not; anew where the code of a view has changed, or
-    where vectors are kept for the first time. Keep how their model is opened."""
+    where vectors are kept for the first time. Keep how their model is opened, and have vectors
+    made that it makes better than it did."""
     from rewound.projections.rebuild import NewModel, rebuild
 
+    model = "" if embedder is None else embedder.name
     outdated = views.outdated()
     begins = bool(model) and not views.model
     if outdated or begins:
@@ -466,6 +469,8 @@ def _bring_up(views: Views, model: str, opening: bytes) -> None:
         rebuild(views, [*outdated, *([WORDS] if begins else [])], model=new)
     elif views.model == model and views.opening != opening:
         views.amend(lambda live: live.change_to(model, opening))
+    if isinstance(embedder, Succeeding) and views.model in embedder.predecessors:
+        views.amend(lambda live: live.begin_change(model, opening))
     views.catch_up()
 
 

@@ -60,21 +60,16 @@ def _start(request: q.Reembed, engine: Engine) -> list[str]:
     if kept.model == wanted:
         if not kept.coming:
             return [f"the vectors are of {wanted} already: what is missing is being made"]
-        engine.views.amend(_give_up)
+        engine.views.amend(Live.give_up_change)
         return [f"the vectors stay those of {wanted}: the change to {kept.coming} is given up"]
     if not searched or request.now:
         if kept.coming != wanted:
-            engine.views.amend(_give_up)
+            engine.views.amend(Live.give_up_change)
         return _at_once(engine, kept.model)
     if kept.coming == wanted:
         return [f"vectors of {wanted} are being made already"]
 
-    def begin(live: Live) -> None:
-        _give_up(live)
-        live.coming, live.coming_opening = wanted, opening
-        live.leaving = [each for each in live.leaving if each not in (wanted, live.model)]
-
-    engine.views.amend(begin)
+    engine.views.amend(lambda live: live.begin_change(wanted, opening))
     return [
         f"vectors of {wanted} are being made; those of {kept.model} are searched until all are "
         "there"
@@ -86,15 +81,8 @@ def _cancel(request: q.Reembed, engine: Engine) -> list[str]:
         kept = views.index.embeddings.models
     if not kept.coming:
         raise Conflict(f"no change is under way: the vectors are of {kept.model or 'no model'}")
-    engine.views.amend(_give_up)
+    engine.views.amend(Live.give_up_change)
     return [f"the change to {kept.coming} is given up: the vectors stay those of {kept.model}"]
-
-
-def _give_up(live: Live) -> None:
-    """What was made for the model that was to come is to be dropped."""
-    if live.coming:
-        live.leaving = list(dict.fromkeys([*live.leaving, live.coming]))
-        live.coming, live.coming_opening = "", b""
 
 
 def _at_once(engine: Engine, kept: str) -> list[str]:

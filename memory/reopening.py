@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from rewound.eventlog.errors import InvalidInput
-from rewound.llm.embedding import EmbeddingFailed, Served
+from rewound.llm.embedding import EmbeddingFailed, Served, Succeeding
 from rewound.llm.nodes import Lane, Node, endpoints_of
 
 if TYPE_CHECKING:
@@ -92,6 +92,8 @@ def _reopened(models: Models, model: str, opening: bytes) -> Embedder | str:
         made = _models(models, each).make_embedder()
         if made is not None and made.name == model:
             return made
+        if isinstance(made, Succeeding) and model in made.predecessors:
+            return made.predecessor(model)
         if isinstance(made, Served):
             made.close()
     if told[0].embedder == "onnx":

@@ -64,6 +64,18 @@ class Live(msgspec.Struct, array_like=True):
         if self.coming == model:
             self.coming, self.coming_opening = "", b""
 
+    def begin_change(self, model: str, opening: bytes) -> None:
+        """Vectors of this model are to be made, while those that are kept are searched."""
+        self.give_up_change()
+        self.coming, self.coming_opening = model, opening
+        self.leaving = [each for each in self.leaving if each not in (model, self.model)]
+
+    def give_up_change(self) -> None:
+        """What was made for the model that was to come is to be dropped."""
+        if self.coming:
+            self.leaving = list(dict.fromkeys([*self.leaving, self.coming]))
+            self.coming, self.coming_opening = "", b""
+
     def database(self, view: str, part: str | None = None) -> str:
         """A database's name: `facts.v1.3` is version 1, generation 3."""
         version, generation = self.names[view]

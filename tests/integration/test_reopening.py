@@ -288,3 +288,23 @@ def test_what_is_forgotten_is_not_what_a_server_is_known_by(
         assert meant(memory) == sorted(FACTS[:-1])
         sent = [text for _, asked in server.asked for text in asked["input"]]
         assert FACTS[-1] not in sent and len(sent) == 2
+
+
+def test_better_vectors_of_the_same_model_are_made_by_themselves(tmp_path: Path) -> None:
+    """Those of the release before are searched meanwhile."""
+    before, now = MiniLM(recipe=1), MiniLM()
+    assert now.predecessors == (before.name,) and before.predecessors == ()
+    models = Models(embedder="minilm", extractor="none", judge="none")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Models, "make_embedder", lambda self, nodes=None: before)
+        filled(tmp_path, models)
+    with Memory(tmp_path, "s", models=models) as memory:
+        memory.workers("pause")
+        told = memory.reembed("status")
+        assert told.model == before.name and told.switch is not None
+        assert told.switch.new == now.name
+        assert meant(memory) == sorted(FACTS) and notes(memory) == ""
+        memory.workers("resume")
+        assert memory.workers("wait", timeout_s=60).switch is None
+        assert memory.reembed("status").model == now.name
+        assert meant(memory) == sorted(FACTS) and notes(memory) == ""
