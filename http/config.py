@@ -56,9 +56,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     color: Color = "auto"
     """Colours and styles: `auto` is on a terminal only, and never when NO_COLOR is set."""
     limit: Positive = 10
-    """Hits that `search` shows."""
+    """Hits that `search` shows, and that `explain` looks among."""
     page: Positive = 50
-    """Rows that `list`, `log` and `jobs` show."""
+    """Rows that `list`, `log`, `jobs` and `review` show."""
     budget: Positive = 1200
     """Tokens that `context` packs its answer into, and that `ask` draws its answer from."""
     max_text_mb: Annotated[int, msgspec.Meta(ge=1, le=32)] = 8

@@ -62,6 +62,33 @@ def test_every_setting_that_is_named_exists(name: str) -> None:
     assert named and named <= known | {"NODES", "BG_NODES", "CONFIG"}
 
 
+def composed() -> dict[str, str]:
+    """What the compose file says of each service."""
+    text = (DEPLOY / "compose.yaml").read_text().partition("\nservices:\n")[2]
+    parts = re.split(r"^  (\w+):\n", text.partition("\nvolumes:\n")[0], flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def test_the_compose_file_has_rewound_and_each_role_within_the_same_limits() -> None:
+    services = composed()
+    assert services.keys() == {unit.removeprefix("rewound-") for unit in SHIPPED}
+    for unit in UNITS:
+        told = services[unit.stem.removeprefix("rewound-")]
+        limits = re.findall(r"^    mem(?:swap)?_limit: (\w+)$", told, flags=re.M)
+        wanted = check_limits.asked(unit.read_text())
+        assert [check_limits.size_of(each.upper()) for each in limits] == [wanted, wanted]
+
+
+def test_by_itself_the_compose_file_names_no_server_that_does_not_start() -> None:
+    """A server that is named and away makes the memory's health degraded."""
+    services = composed()
+    assert re.findall(r"REWOUND_\w+_URL: (.*)$", services["rewound"], flags=re.M) == [
+        "${REWOUND_CHAT_URL:-}", "${REWOUND_EMBED_URL:-}", "${REWOUND_RERANK_URL:-}",
+    ]  # fmt: skip
+    started = [name for name, told in services.items() if "profiles:" not in told]
+    assert started == ["rewound"]
+
+
 def test_the_image_holds_every_package_and_no_more() -> None:
     copied = re.findall(r"^COPY (\w+) \1$", (DEPLOY / "Dockerfile").read_text(), flags=re.M)
     assert sorted(copied) == ["eventlog", "http", "llm", "memory", "projections"]

@@ -32,9 +32,11 @@ def elsewhere() -> dict[str, list[str]]:
         for unit in sorted(DEPLOY.glob("*.service"))
         if (start := re.search(r"^ExecStart=\S*llama-server (.*)$", unit.read_text(), re.M))
     }
-    composed = re.search(r"command: >-\n\s+(--.*)$", (DEPLOY / "compose.yaml").read_text(), re.M)
-    assert composed is not None
-    words["compose"] = shlex.split(composed[1])
+    composed = (DEPLOY / "compose.yaml").read_text()
+    for name, line in re.findall(
+        r"^  (\w+):\n(?:    .*\n)*?    command: >-\n((?: {6}--.*\n)+)", composed, re.M
+    ):
+        words[f"compose {name}"] = shlex.split(line)
     for number, quoted in enumerate(re.findall(r"`(--[^`]+)`", MODELS.read_text())):
         words[f"models.md {number}"] = shlex.split(quoted)
     return words
@@ -60,17 +62,17 @@ def known() -> dict[str, bool]:
 
 def wrong(words: list[str]) -> list[str]:
     """What the server would not take."""
-    options = known()
+    takes = known()
     found: list[str] = []
     for place, word in enumerate(words):
         if not word.startswith("--") or word in OURS:
             continue
         followed = place + 1 < len(words) and not words[place + 1].startswith("--")
-        if word not in options:
+        if word not in takes:
             found.append(f"{word} is unknown")
-        elif options[word] and not followed and len(words) > 1:
+        elif takes[word] and not followed and len(words) > 1:
             found.append(f"{word} wants a value")
-        elif not options[word] and followed:
+        elif not takes[word] and followed:
             found.append(f"{word} takes no value")
     return found
 
@@ -84,8 +86,26 @@ def test_what_is_no_option_is_found() -> None:
 
 def test_every_option_exists() -> None:
     told = lines() | elsewhere()
-    assert {*ROLES, "rewound-chat", "rewound-embed", "rewound-rerank", "compose"} <= told.keys()
+    shipped = {f"{how}{role}" for how in ("rewound-", "compose ") for role in ROLES}
+    assert {*ROLES, *shipped} <= told.keys()
     assert {name: wrong(words) for name, words in told.items() if wrong(words)} == {}
+
+
+OF_THE_PLACE = ("--model", "--alias", "--host", "--port")
+
+
+def options(words: list[str]) -> dict[str, str]:
+    """Each option and its value, but for those that belong to one machine."""
+    told = " ".join(words).split("--")[1:]
+    pairs = (f"--{each}".strip().partition(" ") for each in told)
+    return {name: value for name, _, value in pairs if name not in OF_THE_PLACE}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_units_and_the_compose_file_start_servers_as_the_page_does(role: str) -> None:
+    told = elsewhere()
+    assert options(told[f"rewound-{role}"]) == options(lines()[role])
+    assert options(told[f"compose {role}"]) == options(lines()[role])
 
 
 @pytest.mark.soak
