@@ -4,7 +4,7 @@ import msgspec
 
 from rewound.http.chats import BadLine
 from rewound.http.files import Skip
-from rewound.memory.replies import Item, NodeShown, Reply, VectorSwitch
+from rewound.memory.replies import Item, LaneQueue, NodeShown, Reply, VectorSwitch
 
 UNCHANGED = frozenset({"seen again", "unchanged"})
 """Statuses of an item that was there already."""
@@ -85,6 +85,8 @@ class Healthy(Reply, frozen=True, kw_only=True):
     unembedded: int
     unjudged: int
     nodes: tuple[NodeShown, ...]
+    queues: dict[str, LaneQueue]
+    """What waits for a model server, by lane."""
     switch: VectorSwitch | None = None
     """Set while another model's vectors are being made."""
     notes: tuple[str, ...] = ()

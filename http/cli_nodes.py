@@ -83,6 +83,7 @@ def health_command(ctx: click.Context, /, deep: bool) -> None:
             unembedded=working.unembedded,
             unjudged=working.unjudged,
             nodes=nodes.nodes,
+            queues=nodes.queues,
             switch=working.switch,
             notes=(*nodes.notes, *working.notes),
         ),

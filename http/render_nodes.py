@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rich.text import Text
@@ -11,7 +11,7 @@ from rewound.http import words
 from rewound.http.accounts import Healthy
 from rewound.http.render_parts import Sheet, joined
 from rewound.http.render_store import switched
-from rewound.memory.replies import NodeAddress, NodeList, NodeShown
+from rewound.memory.replies import LaneCalls, LaneQueue, NodeAddress, NodeList, NodeShown
 
 STATE_STYLES = {"up": "green", "down": "bold red", "trying": "yellow"}
 
@@ -21,13 +21,7 @@ def nodes(sheet: Sheet, reply: NodeList) -> None:
         _table(sheet, reply.nodes)
     else:
         sheet.line("no model server is set: all is done in this process (REWOUND_NODES names some)")
-    waiting = (
-        f"{queue.waiting:,} wait in the {lane} lane"
-        for lane, queue in reply.queues.items()
-        if queue.waiting
-    )
-    if told := joined(waiting):
-        sheet.line(told)
+    _queues(sheet, reply.queues)
     _degraded(sheet, reply.degraded)
     sheet.notes(reply.notes)
 
@@ -52,7 +46,23 @@ def health(sheet: Sheet, reply: Healthy) -> None:
     if reply.switch is not None:
         sheet.line(switched(reply.switch))
     _table(sheet, reply.nodes)
+    _queues(sheet, reply.queues)
     sheet.notes(reply.notes)
+
+
+def _queues(sheet: Sheet, queues: Mapping[str, LaneQueue]) -> None:
+    for lane, queue in queues.items():
+        told = ", ".join(
+            f"{count:,} {what}"
+            for count, what in (
+                (queue.waiting, "waiting"),
+                (queue.busy, "turned away since too many waited"),
+                (queue.away, "turned away since no server was up"),
+            )
+            if count
+        )
+        if told:
+            sheet.line(f"{lane} lane: {told}")
 
 
 def _table(sheet: Sheet, shown: Iterable[NodeShown]) -> None:
@@ -75,11 +85,14 @@ def _table(sheet: Sheet, shown: Iterable[NodeShown]) -> None:
 
 def _load(address: NodeAddress) -> str:
     running = sum(lane.running for lane in address.lanes.values())
-    done = sum(lane.ok for lane in address.lanes.values())
-    failed = sum(lane.failed for lane in address.lanes.values())
-    lanes = "+".join(address.lanes)
-    load = f"{lanes}, {running} of {words.counted(address.slots, 'slot')}, {done:,} done"
-    return f"{load}, {failed:,} failed" if failed else load
+    slots = f"{running} of {words.counted(address.slots, 'slot')}"
+    return "; ".join([slots, *(_lane(name, calls) for name, calls in address.lanes.items())])
+
+
+def _lane(name: str, calls: LaneCalls) -> str:
+    others = ((calls.failed, "failed"), (calls.away, "without an answer"))
+    told = [f"{calls.ok:,} done", *(f"{count:,} {what}" for count, what in others if count)]
+    return f"{name} {', '.join(told)}"
 
 
 def _checked(address: NodeAddress) -> Text:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from rewound.http import words
+from rewound.http.accounts import Healthy
 from rewound.http.render import RENDERERS, render
 from rewound.http.render_parts import Look
 from rewound.memory import replies as r
@@ -371,6 +372,36 @@ def test_a_page_says_how_to_go_on() -> None:
 
 def test_no_model_server_is_told_in_words() -> None:
     assert shown(NodeList(nodes=(), queues={}, degraded=())).startswith("no model server is set")
+
+
+def test_nodes_are_told_by_role_and_lane() -> None:
+    nodes = SAMPLES["NodeList"]
+    assert isinstance(nodes, NodeList)
+    calls = r.LaneCalls(running=1, ok=1_200, failed=0, away=2, given_up=0, seconds=9.0)
+    (node,) = nodes.nodes
+    address = node.addresses[0]
+    lanes = {"interactive": calls, **address.lanes}
+    both = msgspec.structs.replace(address, lanes=lanes)
+    queue = r.LaneQueue(waiting=0, busy=1, away=4)
+    reply = msgspec.structs.replace(
+        nodes,
+        nodes=(msgspec.structs.replace(node, addresses=(both,)),),
+        queues={"interactive": queue, **nodes.queues},
+    )
+    table, *queues = shown(reply, Look(width=200)).splitlines()
+    assert (
+        "2 of 4 slots; interactive 1,200 done, 2 without an answer; background 12 done, 1 failed"
+    ) in table
+    assert queues == [
+        "interactive lane: 1 turned away since too many waited, "
+        "4 turned away since no server was up",
+        "background lane: 3 waiting",
+    ]
+    healthy = Healthy(
+        status="ok", degraded=(), extractor=None, embedder=None, judge=None, pending=0, failed=0,
+        parked=0, unembedded=0, unjudged=0, nodes=reply.nodes, queues=reply.queues,
+    )  # fmt: skip
+    assert shown(healthy, Look(width=200)).splitlines()[-3:] == [table, *queues]
 
 
 def test_words() -> None:
