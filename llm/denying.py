@@ -8,8 +8,10 @@ import re
 from collections.abc import Iterator
 
 from rewound.llm.claim_words import Token
+from rewound.llm.grounds import CONTRARY, DENIED_BY_ONE
 from rewound.llm.judging import Evidence
 from rewound.llm.reading import Polarity, Reading
+from rewound.llm.vocabulary import stem
 
 YES = 1000
 
@@ -60,6 +62,8 @@ def denials(found: Evidence, old: Reading, new: Reading) -> None:
     found["denies_kind"] = YES * _denies_kind(old, new)
     found["contrasted"] = YES * _is_contrasted(old, new)
     found["only_here"] = YES * _is_only_here(new)
+    found[DENIED_BY_ONE] = YES * _is_denied_by_one(old, new)
+    found[CONTRARY] = YES * bool(found[DENIED_BY_ONE] and _is_contrary(old, new))
 
 
 _BRIEF = frozenset("does do did is are was were has have had can".split())
@@ -111,6 +115,50 @@ def _is_elliptic(tokens: tuple[Token, ...]) -> bool:
 def _last(reading: Reading) -> frozenset[str]:
     """The content of the last words of a statement."""
     return frozenset(t.stem for t in reading.tokens[-6:] if t.is_content)
+
+
+# --- the very contrary: is not married, and is married
+
+
+_STEPS = frozenset(
+    map(
+        stem,
+        "start started begin began stop stopped quit become became turn turned learn learned again "
+        "yet anymore ever nowadays finally have own buy bought".split(),
+    )
+)
+"""What tells of a step from one to the other, or of having it, and nothing of the matter itself."""
+_LIKING = frozenset(map(stem, "like love enjoy adore".split()))
+_NOT_ALL_OF_IT = frozenset(
+    "did was were could would will might may should only just entirely completely all".split()
+)
+"""What happened or did not, once, is to come, or is denied in part: both may be so."""
+
+
+def _is_denied_by_one(old: Reading, new: Reading) -> bool:
+    """Whether one of two denies or ends what it tells of, and the other denies nothing at all."""
+    affirmed = [each for each in (old, new) if each.polarity is Polarity.AFFIRMED]
+    if len(affirmed) != 1 or affirmed[0].denied - frozenset(affirmed[0].subject):
+        return False
+    return _DISLIKES.search(_words(new if affirmed[0] is old else old)) is None
+
+
+_DISLIKES = re.compile(r"\bnot (?:stand|bear|tolerate|abide|help|wait|resist|miss)\b")
+"""What denies only by its form."""
+
+
+def _is_contrary(old: Reading, new: Reading) -> bool:
+    """Whether one affirms the very thing that the other denies, and neither says any more."""
+    if any(token.low in _NOT_ALL_OF_IT for token in (*old.tokens, *new.tokens)):
+        return False
+    matter, other = _matter(old), _matter(new)
+    return bool(matter) and matter == other
+
+
+def _matter(reading: Reading) -> frozenset[str]:
+    """What a statement is about besides its subject; what one likes is one whatever the word."""
+    said = _stems(reading) - frozenset(reading.subject) - _STEPS
+    return said - _LIKING | frozenset(["like"] if said & _LIKING else [])
 
 
 # --- a denial of all of a kind: has never published any papers

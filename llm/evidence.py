@@ -19,6 +19,7 @@ from rewound.llm.denying import denials
 from rewound.llm.english import is_past
 from rewound.llm.grounds import (
     COMPARABLE,
+    CONTRARY,
     MAY_REVIEW,
     RENAMED,
     RESTATED,
@@ -32,7 +33,7 @@ from rewound.llm.grounds import (
 from rewound.llm.judging import Claim, Evidence, Pair
 from rewound.llm.limits import differ, limits_of
 from rewound.llm.people import names_people
-from rewound.llm.reading import OPINION, Reading, Table, read
+from rewound.llm.reading import OPINION, Polarity, Reading, Table, read
 from rewound.llm.renaming import renames
 from rewound.llm.vocabulary import are_opposites, classes_of, stem
 
@@ -58,6 +59,8 @@ def evidence(pair: Pair, extra: Table = ()) -> Evidence:
     _times(found, pair)
     found["limits_differ"] = YES * differ(limits_of(pair.old), limits_of(pair.new))
     _again(found, pair)
+    if pair.old.kind is FactKind.EPISODE and old.polarity is Polarity.AFFIRMED:
+        found[CONTRARY] = 0  # That the car was bought stays so, whoever has it now.
     found[COMPARABLE] = YES * (found["overlap"] >= 350 and found["bigrams"] >= 100)
     settle(found)
     if pair.similarity is not None:

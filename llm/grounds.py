@@ -34,6 +34,13 @@ REPLACED = "replaced"
 """Whether both came with a value of what the very same subject has one of, and the newer one says
 that it changed: whatever the words else have in common, the new value takes the old one's place."""
 
+CONTRARY = "contrary"
+"""Whether one affirms the very thing that the other denies, and neither says any more: the newer
+one ends the older one."""
+
+DENIED_BY_ONE = "denied_by_one"
+"""Whether one of them denies or ends what it tells of, and the other denies nothing: whatever words
+they have in common, neither repeats the other."""
 
 SAID_AGAIN = "said_again"
 """The same words again: a duplicate, whatever the weights say."""
@@ -75,7 +82,8 @@ def settle(found: Evidence) -> None:
     counted = found.get("numbers_differ") or found["slot_changed"] or found["opposed"]
     found[REPLACED] = YES * (not elsewhere and same and _is_replaced(found))
     found[REPLACED] = max(found[REPLACED], found[RENAMED])
-    found["conflict"] = max(found["conflict"], found[REPLACED])
+    found[CONTRARY] = found.get(CONTRARY, 0) * (same and not (elsewhere or found["old_plan"]))
+    found["conflict"] = max(found["conflict"], found[REPLACED], found[CONTRARY])
     found["frame_conflict"] = YES * bool(
         (same and framed and counted) or (near and found["state_changed"])
     )
@@ -145,7 +153,7 @@ def _is_sure(found: Evidence, same: bool, said: bool, put_right: bool) -> bool:
     many = bool(found.get("attribute_same")) and not found.get("single")
     if found["also"] and not found["denial"] and (many or not found["correction_said"]):
         return False
-    if found[REPLACED]:
+    if found[REPLACED] or found[CONTRARY]:
         return True
     if found["denial"] and (found["denies_after_all"] or _is_denied_here(found)):
         return True

@@ -19,6 +19,8 @@ from rewound.eventlog.enums import Outcome
 from rewound.llm.fitting import Floats, fit, losses, probabilities
 from rewound.llm.grounds import (
     COMPARABLE,
+    CONTRARY,
+    DENIED_BY_ONE,
     ELSEWHERE,
     MAY_END,
     MAY_REVIEW,
@@ -154,7 +156,8 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if found.get(SAID_AGAIN):
             return Ruling(Outcome.DUPLICATE, max(sure[0], self.margins[0]), Outcome.DUPLICATE)
         ending, rest = sure[1] + sure[2], (sure[0], sure[3], sure[4])
-        if found.get(REPLACED) and found.get(MAY_END) and not found.get(ELSEWHERE):
+        taken = found.get(REPLACED) or found.get(CONTRARY)
+        if taken and found.get(MAY_END) and not found.get(ELSEWHERE):
             return self._ended(sure, max(ending, self.margins[1]), found)
         near = bool(found.get(COMPARABLE))
         asks = (near or bool(found.get(MAY_REVIEW))) and not found.get(ELSEWHERE)
@@ -168,6 +171,8 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         margin = self.margins[leaning]
         if leaning == 0 and found.get("subject_apart") and found.get("one_place"):
             margin = NEVER  # The ferry leaves at nine, and so does the train.
+        elif leaning == 0 and found.get(DENIED_BY_ONE):
+            margin = NEVER  # Is married, and is not: no words in common make that the same.
         elif leaning == 0 and found.get("long"):
             margin = self.margin_long
         elif leaning == 0 and found.get(RESTATED):
