@@ -111,7 +111,7 @@ def _pending(views: ViewReader) -> int:
     count = views.waiting_count("jobs")
     if count > COUNTED_MAX:
         return count
-    return sum(1 for each in views.waiting("jobs") for _ in views.container(each).jobs())
+    return sum(1 for each in views.waiting("jobs") for _ in views.container(each).job_briefs())
 
 
 def _events(view: ContainerView, scope: q.Scope, at: int) -> int:
@@ -175,6 +175,8 @@ def counts(view: ContainerView, at: int, now_us: int, within: Within) -> dict[st
 
 def _unfinished(view: ContainerView, at: int, within: Within) -> int:
     """Sources that facts were still to be derived from, but for those that are forgotten."""
+    if within.everything and at >= view.position:
+        return sum(1 for _ in view.job_briefs())
     return sum(within.item(ref) for ref, _ in view.jobs(at))
 
 

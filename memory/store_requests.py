@@ -110,7 +110,7 @@ def work(request: q.Workers, engine: Engine) -> Working:
     with engine.reading() as views:
         for container in views.waiting("jobs"):
             view = views.container(container)
-            counts.update(job.state for _, job in view.jobs())
+            counts.update(job.state for _, job in view.job_briefs())
             quiet += len(waiting(view, engine.rhythm, engine.clock.now_us()))
         counts.update(_unsummarised(views))
         unjudged = 0 if engine.judge is None else _unjudged(views)

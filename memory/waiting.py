@@ -21,13 +21,16 @@ def waiting(view: ContainerView, rhythm: Rhythm, now_us: int) -> dict[Ref, int]:
     """Messages that wait, and when each is read at the latest (µs) if nothing more is said."""
     if not rhythm.gathers:
         return {}
+    young = {
+        key[1:]: job.since
+        for key, job in view.job_briefs()
+        if job.since > now_us - rhythm.age_us
+        and key[0] == Kind.MESSAGE
+        and job.state is JobState.PENDING
+    }
     talks: dict[bytes, list[tuple[int, Ref]]] = defaultdict(list)
-    for ref, job in view.jobs():
-        young = job.since > now_us - rhythm.age_us
-        if ref.kind is Kind.MESSAGE and job.state is JobState.PENDING and young:
-            row = view.message(ref.id)
-            if row is not None:
-                talks[row.state.conversation].append((job.since, ref))
+    for row in view.messages(young):
+        talks[row.state.conversation].append((young[row.id], Ref(Kind.MESSAGE, row.id)))
     found: dict[Ref, int] = {}
     for talk in talks.values():
         talk.sort(key=lambda each: each[0])

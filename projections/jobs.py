@@ -6,6 +6,8 @@ to be done again by itself.
 
 import enum
 from collections.abc import Sequence
+from struct import Struct
+from typing import NamedTuple
 
 import msgspec
 
@@ -33,6 +35,26 @@ class JobRow(msgspec.Struct, frozen=True, array_like=True):
     attempts: int = 0
     why: e.Why | None = None
     retry_at: int | None = None
+
+
+class JobBrief(NamedTuple):
+    """What of a job is told without reading it; `since` is µs."""
+
+    state: JobState
+    since: int
+
+    @staticmethod
+    def read(told: bytes) -> "JobBrief":
+        state, since = _BRIEF.unpack(told)
+        return JobBrief(_STATES[state], since)
+
+
+_BRIEF = Struct("<Bq")
+_STATES = {int(state): state for state in JobState}
+
+
+def _brief(job: JobRow) -> bytes:
+    return _BRIEF.pack(job.state, job.since)
 
 
 def fold_job(key: bytes, contributors: Sequence[Recorded], resolve: v.Resolve) -> JobRow | None:
@@ -126,4 +148,5 @@ JOBS = v.View(
     births=frozenset({e.DocumentIngested, e.MessageRecorded}),
     fold=fold_job,
     waits=True,
+    brief=_brief,
 )

@@ -22,7 +22,7 @@ from rewound.projections.facts import FactRow
 from rewound.projections.fold import undoings
 from rewound.projections.hidden import HiddenRow, MaskRow, place_key
 from rewound.projections.index import Index
-from rewound.projections.jobs import JobRow
+from rewound.projections.jobs import JobBrief, JobRow
 from rewound.projections.labels import LabelCache
 from rewound.projections.messages import MessageRow
 from rewound.projections.postings import Frequencies, Ordinals
@@ -189,6 +189,14 @@ class ContainerView:
     def message(self, message: bytes, at: int | None = None) -> Row[MessageRow] | None:
         return self.row(Ref(Kind.MESSAGE, message), at)
 
+    def messages(
+        self, messages: Iterable[bytes], at: int | None = None
+    ) -> Iterator[Row[MessageRow]]:
+        """Those of many messages that are there, in their order."""
+        kind = bytes((Kind.MESSAGE,))
+        keys = (kind + raw for raw in messages)
+        return self._table("messages").several(self._txn, self.id, keys, at)
+
     def passage(self, passage: bytes, at: int | None = None) -> Row[PassageRow] | None:
         return self.row(Ref(Kind.PASSAGE, passage), at)
 
@@ -212,7 +220,18 @@ class ContainerView:
 
     def jobs(self, at: int | None = None) -> Iterator[tuple[Ref, JobRow]]:
         """Unfinished work of sources that are not hidden."""
-        return ((ref, row) for ref, row in self.all_jobs(at) if not self.hidden(ref))
+        every = list(self.all_jobs(at))
+        hidden = self.hidden_among(ref.key() for ref, _ in every)
+        return ((ref, row) for ref, row in every if ref.key() not in hidden)
+
+    def job_briefs(self) -> Iterator[tuple[bytes, JobBrief]]:
+        """The same of the present, in brief and by the sources' keys: for looks at all of it,
+        however much there is."""
+        briefs = list(self._table("jobs").briefs(self._txn, self.id))
+        hidden = self.hidden_among(key for key, _ in briefs)
+        for key, told in briefs:
+            if key not in hidden:
+                yield key, JobBrief.read(told)
 
     def passages_of(self, document: bytes, at: int | None = None) -> list[Row[PassageRow]]:
         """A document's passages in the order of its text."""
@@ -226,9 +245,7 @@ class ContainerView:
 
     def messages_of(self, conversation: bytes, at: int | None = None) -> list[Row[MessageRow]]:
         """A conversation's messages in order."""
-        kind = bytes((Kind.MESSAGE,))
-        keys = [kind + raw for raw in self.index.contents(self._txn, self.id, conversation)]
-        rows = self._table("messages").several(self._txn, self.id, keys, at)
+        rows = self.messages(self.message_ids(conversation), at)
         return sorted(rows, key=lambda row: (row.state.ordinal, row.id))
 
     def message_ids(self, conversation: bytes) -> list[bytes]:
@@ -318,6 +335,13 @@ class ContainerView:
         """Today's overlay: set when no read shows the item."""
         row = self._table("hidden").at(self._txn, self.id, ref.key(), None)
         return None if row is None else row.state
+
+    def hidden_among(self, keys: Iterable[bytes]) -> set[bytes]:
+        """Those of many items that no read shows, by their keys."""
+        table = self._table("hidden")
+        if next(table.scan(self._txn, self.id), None) is None:
+            return set()
+        return {row.key for row in table.several(self._txn, self.id, keys, None)}
 
     def hidden_items(self) -> Iterator[tuple[Ref, HiddenRow]]:
         for row in self._table("hidden").scan(self._txn, self.id):

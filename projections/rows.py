@@ -7,7 +7,7 @@ index, and the first ordinal its item ever had), then the state in msgpack.
 A row is visible at position p when opened <= p < closed.
 
 Of a view whose rows are what is still to be done, the present ones are listed apart: container (16)
-and row key, with the opened (8) of the version.
+and row key, with the opened (8) of the version and what the view wants told of it there.
 """
 
 import struct
@@ -151,10 +151,22 @@ class Table(Generic[S]):
         with txn.cursor(self._waiting) as cursor:
             going = cursor.set_range(container)
             while going and cursor.key()[:16] == container:
-                key = bytes(cursor.key()) + bytes(cursor.value())
+                key = bytes(cursor.key()) + bytes(cursor.value()[:8])
                 value = txn.get(key, db=self._db)
                 assert value is not None, "what is listed as present is in the table"
                 yield self._row(key, value)
+                going = cursor.next()
+
+    def briefs(self, txn: lmdb.Transaction, container: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Key and brief of each of them, without reading the rows."""
+        assert self._waiting is not None, f"rows of {self.view.name} are not listed apart"
+        with txn.cursor(self._waiting) as cursor:
+            going = cursor.set_range(container)
+            while going:
+                key = bytes(cursor.key())
+                if key[:16] != container:
+                    return
+                yield key[16:], bytes(cursor.value()[8:])
                 going = cursor.next()
 
     def waiting_count(self, txn: lmdb.Transaction) -> int:
@@ -199,7 +211,7 @@ class Table(Generic[S]):
         txn.put(key, value, db=self._db)
         if self._waiting is not None:
             if row.closed == OPEN:
-                txn.put(key[:-8], key[-8:], db=self._waiting)
+                txn.put(key[:-8], key[-8:] + self.view.brief(row.state), db=self._waiting)
             else:
                 txn.delete(key[:-8], db=self._waiting)
 

@@ -81,6 +81,9 @@ class View(NamedTuple):
     """Whether a row means that something is still to be done: of ever more rows few are present,
     and these are asked for in all containers, so they are listed apart."""
 
+    brief: Callable[[Any], bytes] = lambda state: b""
+    """What of such a row stands in that list, so that counting need not read the rows."""
+
     @property
     def database(self) -> str:
         return f"{self.name}.v{self.version}"

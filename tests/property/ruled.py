@@ -56,6 +56,9 @@ def listed(snapshot: Snapshot) -> None:
         present = {home: list(table.scan(txn, home)) for home in snapshot.positions()}
         found = {home: list(table.waiting(txn, home)) for home in present}
         assert found == present, f"replay: rows of {view.name} that are listed as waiting"
+        briefs = {home: list(table.briefs(txn, home)) for home in present}
+        wanted = {h: [(row.key, view.brief(row.state)) for row in present[h]] for h in present}
+        assert briefs == wanted, f"replay: what is told of {view.name} that wait"
         homes = [home for home, rows in present.items() if rows]
         assert list(snapshot.waiting(view.name)) == homes, f"replay: where {view.name} wait"
         count = sum(map(len, present.values()))
