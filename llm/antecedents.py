@@ -7,6 +7,7 @@ names one person or one thing. Anything else cannot stand alone and is left out.
 import re
 
 from rewound.llm.english import DETERMINERS, Word, is_third, words_of
+from rewound.llm.objects import Objects, names_another, object_pronoun, put_in
 from rewound.llm.people import PETS, gender_of
 from rewound.llm.speakers import Edit, own_kin
 from rewound.llm.whereabouts import Whereabouts
@@ -37,7 +38,7 @@ _DEMONSTRATIVE_NOUN = re.compile(
 _THING = re.compile(
     r"\ban? (?P<noun>(?:(?!own\b)[a-z-]+ )?(?!yesterday|today|tomorrow|tonight|now\b|here\b)"
     r"[a-z-]{2,20})"
-    r"(?=$|[,.!;]| (?:in|on|at|from|last|yesterday|today|called|named)\b)"
+    r"(?=$|[,.!;]| (?:in|on|at|from|and|last|yesterday|today|called|named)\b)"
 )
 _MERE_PRAISE = re.compile(
     r"(?:it|they|he|she|this)(?:['’](?:s|re)| is| are| was| were)(?: (?:so|really|very|such|gonna"
@@ -50,6 +51,15 @@ _MERE_PRAISE = re.compile(
 )
 _OF_NOTHING = re.compile(r"it(?:['’]s| is) (?:(?:about|high) )?(?:time|up to|too late)\b", re.I)
 _NOT_THINGS = frozenset("day week month year morning evening lot bit time while way".split())
+_CHANGED_THING = re.compile(
+    r"(?:they|someone|somebody|the (?:landlord|landlady|office|school|company|admins?|team"
+    r"|building))"
+    r"(?:['’]ve| have| has)? (?:just |recently |now )?(?:changed|reset|updated|replaced|moved"
+    r"|swapped)"
+    r" (?P<whose>the|our|my) (?P<what>(?:[\w-]+ ){0,3}?[\w-]+)(?: (?:again|yesterday|today|recently"
+    r"|last \w+|this \w+))*",
+    re.I,
+)
 _NOWHERE = Edit(0, 0, "")
 _MARKS = re.compile(r"[*`]+")
 
@@ -63,6 +73,7 @@ class Antecedents:
         self.thing: str | None = None
         self.group: str | None = None
         self.where = Whereabouts()
+        self.objects = Objects()
         self.said = self.said_before = ""
         """The finished text of the clause noted last, and of the one before it."""
 
@@ -73,6 +84,7 @@ class Antecedents:
         self._forget_subject()
 
     def _forget_subject(self) -> None:
+        self.objects.forget()
         self.people = []
         self.thing = self.group = None
 
@@ -118,6 +130,18 @@ class Antecedents:
             return Edit(now.start, after.end, f"{name} {after.low} now")
         return Edit(now.start, pronoun.end, f"{name} now")
 
+    def changed_by_others(self, text: str, shown_as: str) -> bool:
+        """Whether somebody unnamed is told to have changed a thing: they changed the gate code. It
+        may be spoken of next, as what `shown_as` calls what is `our`."""
+        found = _CHANGED_THING.fullmatch(text)
+        if found is None:
+            return False
+        self.forget()
+        whose = "the" if found["whose"].lower() == "the" else f"{shown_as}'s"
+        self.thing = f"{whose} {found['what']}"
+        self.said = f"{self.thing} changed"
+        return True
+
     def _dangling(self, words: list[Word]) -> bool:
         """A pronoun close behind an opening such as `Then she …`."""
         heads = [word.low for word in words[:3]]
@@ -126,6 +150,23 @@ class Antecedents:
             and heads[0] in ("then", "now", "later", "also", "today", "yesterday")
             and heads[1] in _SUBJECTS
         )
+
+    def resolve_object(self, words: list[Word], verb: int, speaker: str) -> list[Edit]:
+        """The edit that puts in what a pronoun behind the verb stands for, where that is known."""
+        word = object_pronoun(words, verb)
+        if word is None:
+            return []
+        if word.low in ("him", "her"):
+            name = self._named("he" if word.low == "him" else "she")
+            if name is None or names_another(self.said, name, speaker):
+                return []
+            return [put_in(word, name)]
+        one = word.low == "it"
+        found = [self.thing, self.objects.one] if one else [self.group, self.objects.many]
+        names = [name for name in found if name is not None]
+        if len(names) == 2 and names[0].endswith(names[1].removeprefix("the ")):
+            names.pop()  # Nina's cat, the cat
+        return [put_in(word, names[0])] if len(names) == 1 else []
 
     def _named(self, kind: str) -> str | None:
         if kind in ("he", "she"):
@@ -138,6 +179,16 @@ class Antecedents:
         the first person."""
         self.where.note(shown, words[0].low in _FIRST)
         self.said_before, self.said = self.said, shown
+        held = self.thing, self.group, self.objects
+        self._note(text, words, verb, shown, speaker)
+        if object_pronoun(words, verb) and not (self.thing or self.group):
+            self.thing, self.group, _ = held  # It may be spoken of again.
+        self.objects = held[2]
+        somebody = bool(self.people) or words[0].low in _FIRST or words[0].low in _SUBJECTS
+        named = words[0].text[0].isupper() and words[0].low not in DETERMINERS
+        self.objects.note(shown, words, verb, owned=somebody or named)
+
+    def _note(self, text: str, words: list[Word], verb: int, shown: str, speaker: str) -> None:
         if words[0].low in _PRONOUNS:
             others = any(gender_of(word.low) for word in words[1:])
             if others and not _IS_ONE & {word.low for word in words[:2]}:
@@ -148,7 +199,7 @@ class Antecedents:
         people = [noun for noun in things if gender_of(noun)]
         self._note_subject(words_of(shown), text, words, verb, shown)
         named = [word for word in words[max(verb, 0) :] if gender_of(word.low)]
-        if people and len(named) == len(people):
+        if people and len(named) == sum(bool(gender_of(w)) for p in people for w in p.split()):
             self._note_people(people, words, verb, speaker)
         elif not self.people and len(things) == 1:
             noun = things[0].split()[-1]
@@ -164,7 +215,8 @@ class Antecedents:
         owner = speaker if own else self.people[0][0] if len(self.people) == 1 else None
         for noun in people:
             whose = f"{owner}'s" if owner and _KEEPING & near else "the"
-            self.people.append((f"{whose} {noun}", gender_of(noun)))
+            gender = gender_of(noun.split()[-1]) or gender_of(noun)  # a baby brother
+            self.people.append((f"{whose} {noun}", gender))
         if len(people) == 1 and people[0].split()[-1] in PETS:
             self.thing = self.people[-1][0]
 
@@ -187,7 +239,9 @@ class Antecedents:
             return
         gender = next((gender_of(low) for low in lows if gender_of(low)), "")
         capital = words[0].low not in DETERMINERS and words[0].text[0].isupper() and verb <= 2
-        if gender or capital:
+        if not gender and verb > 1 and lows[0].endswith("'s"):
+            self.thing = subject  # Marta's number
+        elif gender or capital:
             name = re.search(r"[A-Z]\w+$", subject or "")
             person = name[0] if name and lows[0] in ("my", "our") else subject
             if person:

@@ -9,6 +9,20 @@ from rewound.llm.screening import LABELS
 from rewound.llm.sentences import OPENING_SUBORDINATE, Span
 
 _MARK = r"[,.!:;—–-]+\s+"
+_HEADLINE = (
+    r"(?:(?:some|a|just a?|more|here['’]s|here is) )?(?:(?:very|really|other) )?(?:big|huge|great"
+    r"|good|bad"
+    r"|sad|happy|exciting|quick|small|tiny|minor|major|fun|funny|terrible|amazing|wonderful|awful"
+    r"|weird"
+    r"|strange|fantastic|important|interesting|nice|lovely|random|breaking|latest|new|life|work"
+    r"|family"
+    r"|personal|house|health|travel|wedding|job) (?:and (?:\w+ ))?(?:news|updates?|announcements?"
+    r"|facts?"
+    r"|notes?|wins?|days?|changes?|moments?|surprises?|reminders?|milestones?|stor(?:y|ies)|thing)"
+    r"(?: (?:today|here|everyone|everybody|all|folks|guys|from me|for me|for us|this (?:week|month"
+    r"|morning)|at (?:work|home|the office)))?"
+)
+# What announces a statement: big news, a small update.
 _OPENERS = (
     r"(?:wow|yeah|yes|yep|no|nope|oh|ah|well|so|ok|okay|sure|actually|by the way|btw|also|anyway"
     r"|honestly|sorry"
@@ -43,7 +57,8 @@ _FILLER = (
     r"|oh|lol|haha|just)\b)|(?:fyi|btw)\s+(?=\w)"
 )
 _LEAD = re.compile(
-    rf"(?:{_OPENERS}{_MARK}|{_FILLER}|{_CALLED}|(?:{'|'.join(sorted(LABELS))})\s?:\s+"
+    rf"(?:{_OPENERS}{_MARK}|{_HEADLINE}{_MARK}|{_FILLER}|{_CALLED}|(?:{'|'.join(sorted(LABELS))})"
+    rf"\s?:\s+"
     r"|(?:and|but|so|or|then|well|also|plus|anyway) "
     r"(?=(?:i|i['’]\w+|my|we|the|our|he|she|it)\b)"
     r"|(?:please |pls )?(?:remember|note|(?:keep|bear) in mind|don['’]t forget|be aware"

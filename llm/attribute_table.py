@@ -51,10 +51,11 @@ DAY = (
     r"|(?:the )?\d{1,2}(?:st|nd|rd|th)?(?: of)? [A-Z][a-z]{2,8}(?: \d{4})?"
     r"|(?!Room)[A-Z][a-z]{2,8} (?:\d{4}(?!\d)|\d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?(?!\d)))"
 )
-_PETS = r"(?:dog|cat|puppy|kitten|parrot|rabbit|hamster|horse|snake|turtle)s?"
+_PETS = r"(?:(?:dog|cat|kitten|parrot|rabbit|hamster|horse|snake|turtle)s?|pupp(?:y|ies))"
 _HAVE = r"(?:has|have|owns?|got|adopted|rescued)"
-_COUNT = r"(?:two|three|four|five|six|\d{1,2})"
-_KIN = "daughter son child kid brother sister sibling niece nephew"
+_COUNT = r"(?:two|three|four|five|six|seven|eight|nine|ten|\d{1,2})"
+_PLURAL = {"child": "ren", "grandchild": "ren"}
+KIN = "daughter son child kid boy girl brother sister sibling niece nephew grandchild cousin"
 _NAME_VALUE = r"(?P<v>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)?)"
 # What one may be of several: a client of Orbit Labs.
 _ROLES = (
@@ -270,25 +271,26 @@ DEFAULT = Table(
         ),
         *(
             row(kin, rf"{_HAVE} an?(?: \w+)? {kin} (?:named|called)", _NAME_VALUE, single=False)
-            for kin in _KIN.split()
+            for kin in KIN.split()
         ),
         *(
             row(
                 kin,
-                rf"(?:has|have) {_COUNT}(?: \w+)?",
-                rf"(?P<v>{'children' if kin == 'child' else f'{kin}s'})\b",
+                r"(?:has|have)(?: got)?(?: only)?",
+                rf"(?P<v>one(?: \w+)? {kin}|{_COUNT}(?: \w+)? {kin}{_PLURAL.get(kin, 's')})\b",
                 single=False,
             )
-            for kin in _KIN.split()
+            for kin in KIN.split()
         ),
+        row("pet", r"(?:has|have|owns?) an?(?: \w+)?", rf"(?P<v>{_PETS})\b", single=False),
         row(
             "pet",
-            rf"(?:has|have|owns?) (?:an?|one|{_COUNT})(?: \w+)?",
-            rf"(?P<v>{_PETS})\b",
+            r"(?:has|have|owns?)(?: got)?(?: only)?",
+            rf"(?P<v>(?:one|{_COUNT})(?: \w+)? {_PETS})\b",
             single=False,
         ),
         row("vehicle", r"drives? an?"),
-        row("owns", r"owns?(?: an?| the)?", single=False),
+        row("owns", r"owns?(?: only)?(?: an?| the)?", single=False),
         row(
             "project",
             r"(?:works?|(?:is|are) working|(?:has|have) been working) on"

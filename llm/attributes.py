@@ -21,7 +21,7 @@ from rewound.llm.attribute_table import (
     Row,
     Table,
 )
-from rewound.llm.changes import PART, change_of
+from rewound.llm.changes import OTHERWISE, PART, change_of
 from rewound.llm.english import is_past
 from rewound.llm.listing import is_one_name, whole_value
 from rewound.llm.openings import openings
@@ -59,24 +59,27 @@ _IS = (
     r"(?:now )?(?:changed|raised|lowered|reduced|increased|set|extended|moved|renamed|switched"
     r"|updated|went (?:up|down)|rose|fell|dropped)(?: from [^,]{1,30}?)? to|became)"
 )
+_IS_NEW = rf"{OTHERWISE}(?: now| today| again)?(?::| -| –| —)"
 _IS_NOW = (
-    r"(?:(?:is|are)(?: now| currently| still)?(?: set to| at)?|(?:(?:was|has been|is|has|got) )?"
+    r"(?:(?:is|are)(?: now| currently| still)?(?: set to| at)?|falls(?: always)?(?= (?:on|in) )"
+    r"|(?:(?:was|has been|is|has|got) )?"
     r"(?:been )?(?:now )?(?:changed|raised|lowered|reduced|increased|extended|updated"
     r"|went (?:up|down)|rose|fell|dropped)(?: from [^,]{1,30}?)? to"
     r"|(?:(?<=office )|(?<=studio )|(?<=shop ))(?:has )?moved to)"
 )
 _OWNED = re.compile(
-    rf"^(?P<s>(?:[Tt]he )?[^,;:.!?'’]{{1,40}}?)['’]s (?P<a>[\w][\w -]{{1,40}}?) {_IS_NOW} {VALUE}"
-    rf"{END}"
+    rf"^(?P<s>(?:[Tt]he )?(?:[^,;:.!?'’]{{1,40}}['’]s )?[^,;:.!?'’]{{1,40}}?)['’]s "
+    rf"(?P<a>[\w][\w -]{{1,40}}?) (?:{_IS_NEW}|{_IS_NOW}) {VALUE}{END}"
 )
 _PART_OF = re.compile(
-    rf"^[Tt]he (?P<a>(?:[a-z]+ )?{PART}) (?:of|for|on|at) (?P<s>[^,;:.!?]{{1,40}}?) {_IS}"
-    rf" {VALUE}{END}"
+    rf"^[Tt]he (?P<a>(?:[a-z]+ )?{PART}) (?:of|for|on|at) (?P<s>[^,;:.!?]{{1,40}}?)"
+    rf" (?:{_IS_NEW}|{_IS}) {VALUE}{END}"
 )
 _WITH_PART = re.compile(
-    rf"^(?:[Tt]he )?(?P<s>[^,;:.!?'’]{{1,40}}?) (?P<a>(?:password hint|{PART})) {_IS} {VALUE}{END}"
+    rf"^(?:[Tt]he )?(?P<s>[^,;:.!?'’]{{1,40}}?) (?P<a>(?:password hint|{PART}))"
+    rf" (?:{_IS_NEW}|{_IS}) {VALUE}{END}"
 )
-_ALONE = re.compile(rf"^[Tt]he (?P<s>(?:password hint|{PART})) {_IS} {VALUE}{END}")
+_ALONE = re.compile(rf"^[Tt]he (?P<s>(?:password hint|{PART})) (?:{_IS_NEW}|{_IS}) {VALUE}{END}")
 # What is said of a part without being its value: the code is clean.
 _NO_VALUE = re.compile(
     r"(?:\w+(?:ing|ly|able|ible)|too|so|very|quite|really|clean|clear|unclear|easy|hard|wrong|right"
@@ -220,6 +223,7 @@ _CHANGE_WORDS = frozenset(
     "manager maintainer captain organiser organizer contact landlord assignee reviewer chair "
     "editor".split()
 )
+_IS_WORDS |= frozenset("has have had is are was were got changed updated reset replaced".split())
 _THING_WORDS = _PART_WORDS | _CHANGE_WORDS | _USED.words | _VERSIONED.words
 _MAY_BE_THING = re.compile(
     rf"\b{PART}\b| instead of | uses? | prefers? | [A-Z][A-Za-z+#]+ v?\d| from | to \w*\d"
@@ -344,7 +348,8 @@ def _settles(subject: str, verb: str) -> bool:
 
 # What passes, or says where or how, is no value: due, late, at home.
 _STATE = re.compile(
-    r"(?:\w+ing|going|about|allergic|based|employed|married|from|always|here|there"
+    r"(?:(?:an? )?(?:different|new|other)(?: one)?(?=$| )|another(?: one)?(?=$| now)|\w+ing|going"
+    r"|about|allergic|based|employed|married|from|always|here|there"
     r"|so|very|due|late|early|sick|ill"
     r"|broken|ready|done|over|near|gone|closed|open|fine|good|great|back|full|empty|expected)\b"
 )
@@ -376,14 +381,22 @@ def _owned(found: re.Match[str]) -> Attributes:
     part = _PART_FOR.fullmatch(name)
     if part:
         return _made(part["s"], part["a"], value)  # Nina's budget for the trip.
-    if name == "birthday":
-        value = re.sub(r"^(?:on|in) ", "", value)
-    return _made(found["s"], name, value)
+    day = _ON_DAY.match(value)
+    return _made(found["s"], name, value[day.end() :] if day else value)
 
 
 _PART_FOR = re.compile(rf"(?P<a>{PART}) (?:for|of) (?P<s>the .+)")
 _AIMS = frozenset("goal goals dream aim plan priority ambition objective intention wish".split())
 _AT_CLOCK = re.compile(rf"(?:at|from) (?P<v>{CLOCK})")
+_MONTHS = (
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+)
+# The day is the value, without the word that it is said with: her anniversary is on August 9.
+_ON_DAY = re.compile(
+    rf"(?:on|in|falls on) (?=(?:early |late |mid-)?{_MONTHS}(?![\w'’]| [A-Z])|{DAY}|\d{{4}}-\d\d"
+    rf"|(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)|first|last)(?! floor| street)"
+    r"|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b)"
+)
 # A new one takes the place of the old.
 _NEW = re.compile(r"^(?:new|current|present) (?=[a-z])")
 

@@ -45,6 +45,9 @@ _GOT = re.compile(
     rf"{SUBJECT} (?:has|have|got|has got) (?:an? )?new (?P<a>(?:[a-z]+ )?{PART})(?::|,| —| -| is)? "
     r"(?P<v>(?=[^ ]*[\d@])[^,;!?]{2,60})"
 )
+_WHOLE = frozenset(
+    ("phone number", "due date", "start date", "end date", "launch date", "time zone")
+)
 _IS_PART = re.compile(
     r"(?P<v>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2}) (?:is|became)(?: now)? the (?:new )?"
     r"(?P<a>owner|lead|manager|maintainer|captain|organi[sz]er|contact|landlord|assignee|reviewer"
@@ -56,6 +59,22 @@ _RENAMED = re.compile(
     rf"{SUBJECT} (?:(?:has|have) )?(?:re-?named|rebranded) "
     rf"(?P<old>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*) (?:to|as) {VALUE}{END}"
 )
+
+
+OTHERWISE = (
+    r"(?:(?:(?:has|have|had|was|were|is|are|got|get|just|now|been|recently|today|yesterday) )*"
+    r"(?:changed|been changed|updated|reset|replaced|renewed|swapped|different|new|not the same"
+    r"|another one|a (?:new|different) one))"
+)
+"""What is said of a thing whose value is another from now on."""
+_TURNED = re.compile(
+    rf" {OTHERWISE}(?:,? (?:now|again|today|yesterday|recently|too|in \S+|on \S+|last \w+))*"
+)
+
+
+def is_turned(subject: str, text: str) -> bool:
+    """Whether a statement only says of its subject that it is another now: the code changed."""
+    return text.lower().startswith(subject.lower()) and bool(_TURNED.fullmatch(text, len(subject)))
 
 
 class Change(NamedTuple):
@@ -96,6 +115,9 @@ def change_of(text: str) -> Change | None:
     if renamed:
         return Change(renamed["old"], "name", renamed["v"])
     got = _GOT.fullmatch(text)
+    if got and got["s"].endswith(" and others") and " " in got["a"] and got["a"] not in _WHOLE:
+        thing, _, part = got["a"].rpartition(" ")  # We have a new alarm code: it is the alarm's.
+        return Change(thing, part, got["v"])
     if got:
         return Change(got["s"], got["a"], got["v"])
     part = _IS_PART.match(text)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from rewound.llm.attribute_table import ADVERB, SUBJECT, Row
 from rewound.llm.attributes import Attributes, attributes_of
-from rewound.llm.english import VERBS, is_finite, third_person, words_of
+from rewound.llm.english import VERBS, gerund, is_finite, third_person, words_of
 from rewound.llm.extraction import Drawn
 
 _PREPOSITION = r"(?:to|of|in|at|with|from|for|about|on|by|near)"
@@ -148,6 +148,30 @@ def _base_of(gerund: str) -> str:
         if base in VERBS:
             return base
     return ""
+
+
+_USED_TO = re.compile(
+    rf"{SUBJECT}(?: (?:also|always|often))? used to (?P<verb>[a-z]+)(?P<rest>(?: [^,;]{{1,60}})?)"
+)
+_WHEN_QUIT = (
+    r"(?: (?:again|then|finally|there|in|on|at|last|when|after|before|about|around|over|since"
+    r"|because"
+    r"|for|with|two|three|\d+|a|yesterday|today|recently|completely|cold turkey)\b.*)?"
+)
+_QUIT_IT = re.compile(
+    rf"{SUBJECT}{ADVERB} (?P<did>(?:(?:has|have|had) )?(?:quit|stopped|gave up|given up))"
+    rf"(?P<when>{_WHEN_QUIT})"
+)
+
+
+def told_in_full(shown: str, before: str) -> str:
+    """`Nina quit in 2019`, with what it was that the clause before says she used to do."""
+    quit_it = _QUIT_IT.fullmatch(shown)
+    used = _USED_TO.fullmatch(before) if quit_it else None
+    if quit_it is None or used is None or used["s"] != quit_it["s"] or used["verb"] == "be":
+        return shown
+    at = quit_it.end("did")
+    return f"{shown[:at]} {gerund(used['verb'])}{used['rest']}{shown[at:]}"
 
 
 _DENIED_USE = re.compile(

@@ -145,6 +145,17 @@ def third_person(verb: str) -> str:
     return verb + "s"
 
 
+def gerund(verb: str) -> str:
+    """smoke → smoking, run → running, play → playing."""
+    if verb.endswith("ie"):
+        return f"{verb[:-2]}ying"
+    if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")) and verb != "be":
+        return f"{verb[:-1]}ing"
+    return f"{verb}{verb[-1] if _DOUBLED.fullmatch(verb) else ''}ing"
+
+
+# One syllable that ends in a single consonant behind a single vowel; quit is one.
+_DOUBLED = re.compile(r"(?:[^aeiou]*|qu)[aeiou][^aeiouwxy]")
 THIRD = {third_person(verb): verb for verb in VERBS}
 # Third-person forms that are more often nouns: no verb on their own, only after a clear subject.
 _NOUNS_TOO = frozenset(

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rewound.llm.english import WORD, plain_form
+from rewound.llm.english import WORD, Word, plain_form
 
 _NOT_NAMES = frozenset(
     "i i'm i've i'll i'd the a an my our we he she it they you this that these those yesterday "
@@ -25,6 +25,19 @@ _NOT_NAMES = frozenset(
     "many".split()
 )
 
+
+_DESCRIBING = frozenset(
+    "big huge great good bad sad happy exciting quick small tiny minor major fun funny terrible "
+    "amazing "
+    "wonderful awful weird strange fantastic important interesting nice lovely random new old "
+    "young "
+    "little long short high low hot cold warm special several various other such same own real "
+    "true "
+    "full free late early final main only extra difficult easy hard tough strong perfect beautiful "
+    "favourite favorite best better worst worse recent upcoming previous daily weekly monthly "
+    "yearly black white red blue green yellow brown grey gray".split()
+)
+"""Words that open a sentence before a noun without being its name: big news, new shoes."""
 
 _SHORT = frozenset("pin id ok tv pm am eta faq diy asap fyi btw".split())
 _UNNAMED = _NOT_NAMES | _SHORT
@@ -71,6 +84,12 @@ def entities_of(text: str, first_is_name: bool) -> tuple[str, ...]:
 
 
 _MOST = 12
+
+
+def describes(words: list[Word]) -> bool:
+    """Whether the first word only describes the next: Big changes, but Big Ben."""
+    plain = words[0].low in _DESCRIBING
+    return plain and len(words) > 1 and not words[1].text[0].isupper()
 
 
 def _may_hold_thing(text: str) -> bool:

@@ -12,7 +12,10 @@ _HE = frozenset(
     "father dad brother husband son uncle grandfather grandpa nephew boyfriend mr king grandson "
     "stepfather man boy".split()
 )
-PETS = frozenset("dog cat puppy kitten parrot rabbit hamster horse pony".split())
+PETS = frozenset(
+    "dog cat puppy kitten parrot rabbit hamster horse pony budgie bunny goldfish tortoise "
+    "ferret".split()
+)
 _EITHER = PETS | frozenset(
     "friend boss colleague coworker neighbor neighbour cousin partner teacher doctor manager "
     "roommate dentist therapist coach landlord baby kid child fiance fiancee spouse sibling".split()

@@ -15,6 +15,7 @@ from rewound.llm.antecedents import Antecedents
 from rewound.llm.asides import known_from, lead_of, sets_a_scene, without_requests
 from rewound.llm.attribute_table import Row
 from rewound.llm.attributes import Attributes, attributes_of
+from rewound.llm.changes import is_turned
 from rewound.llm.clause_text import (
     dates,
     ending,
@@ -27,9 +28,9 @@ from rewound.llm.clause_text import (
 )
 from rewound.llm.conjoined import Segment, segments, shared_subject
 from rewound.llm.corrections import Correction, corrected, correction_in
-from rewound.llm.endings import ended_by, instead_of, told_apart
+from rewound.llm.endings import ended_by, instead_of, told_apart, told_in_full
 from rewound.llm.english import BE, SAME_IN_PAST, Word, is_adverb, third_person, verb_at, words_of
-from rewound.llm.entities import entities_of
+from rewound.llm.entities import describes, entities_of
 from rewound.llm.extraction import Drawn, Said
 from rewound.llm.fixing import fixed
 from rewound.llm.kinds import kind_of
@@ -41,6 +42,7 @@ from rewound.llm.passing import (
     is_metadata,
     is_passing,
 )
+from rewound.llm.reaching import reached, renewed
 from rewound.llm.scripts import is_other_script, states_in_other_script
 from rewound.llm.sentences import LONGEST, Span, clauses, trim
 from rewound.llm.several import told_singly
@@ -74,7 +76,14 @@ from rewound.llm.stating import (
 from rewound.llm.time_expressions import find, last_day, tense_of
 from rewound.llm.time_ranges import TimeExpression
 from rewound.llm.time_stretches import Tense
-from rewound.llm.wording import called, half_at_start, introduced, owned_by_subject, unmarked
+from rewound.llm.wording import (
+    called,
+    half_at_start,
+    in_full,
+    introduced,
+    owned_by_subject,
+    unmarked,
+)
 
 
 class _Clause(NamedTuple):
@@ -100,6 +109,8 @@ _USER = (
 )
 _ASIDE = re.compile(r"\s*\[[^\]\n]{3,300}\]$")
 _SPACES = re.compile(r"\s+")
+_OWN_SUBJECT = re.compile(r"(?:i|my|we|our|i['’]\w+|we['’]\w+)\b", re.I)
+_AND_PLEASE = re.compile(r"[\s,;:—–-]*(?:(?:and|but|so|then|therefore)\s+)?", re.I)
 
 
 class Thread:
@@ -160,12 +171,12 @@ class PieceReader:
         settled = None if self.document else self._settled(span, whole)
         if settled is not None:
             return settled
-        cut = False
+        cut, end = False, span.end
         asks = whole.rstrip('"”’)*_ ').endswith(("?", "?!", "？"))
         if not self.document:
             said = without_requests(self.text, span)
             asks = asks and said == span
-            cut = said != span
+            cut, end = said != span, span.end
             span, whole = said, self.text[said.start : said.end]
         low = plain(whole[lead_of(whole) :])
         parts = clauses(self.text, span)
@@ -173,15 +184,32 @@ class PieceReader:
             return []
         drawn: list[Drawn] = []
         self.day, self.earlier = None, self.day
+        told, behind = False, span.start
         for part in parts:
-            clause = self._clause(part, asks and part is parts[-1])
+            told = self._is_reported(part, told, behind)
+            behind = part.end
+            clause = None if told else self._clause(part, asks and part is parts[-1])
             made = self._drawn(clause) if clause else []
-            if not made:
+            plain_part = ending_off(self.text[part.start : part.end])
+            if not made and (told or not self.before.changed_by_others(plain_part, self.name)):
                 self.before.forget()
             drawn += [instead_of(each, drawn) for each in made]
         if cut:
+            drawn += self._asked_behind(span.end, end)
             self.before.forget()  # The request may have been about someone else.
         return drawn
+
+    def _asked_behind(self, start: int, end: int) -> list[Drawn]:
+        """What a request behind a statement makes true: please write to my new address, …"""
+        said = ending_off(self.text[start:end])
+        lead = _AND_PLEASE.match(said)
+        made = reached(said[lead.end() :]) if lead else None
+        if lead is None or made is None:
+            return []
+        words = words_of(made)
+        place = trim(self.text, start + lead.end(), start + len(said))
+        clause = _Clause(place, made, words, verb_at(words), "statement")
+        return [each._replace(confidence=800) for each in self._drawn(clause)]
 
     def _is_idle(self, low: str, parts: Sequence[Span], asks: bool) -> bool:
         """Whether nothing in a sentence is the writer's own statement."""
@@ -209,7 +237,7 @@ class PieceReader:
                     self.replaced = earlier
                     return [self._corrected(span, earlier, text, correction)]
         start = lead_of(said)
-        made = fixed(said[start:].rstrip("? "))
+        made = _made_so(said[start:].rstrip("? "))
         if made is None:
             return [] if _MEANT.match(plain(whole)) and correction else None
         place = trim(self.text, span.start + start, span.start + len(said))
@@ -259,22 +287,34 @@ class PieceReader:
         if is_hypothetical(low, text, self.document) or is_reported(low, text):
             return None
         words = words_of(text)
+        if (whole := in_full(text, words)) != text:
+            text, words = whole, words_of(whole)
         if not self.document and called(text):
             return _Clause(span, text, words, -1, "called")
         if not self.document and (addresses_listener(low) or is_guess(low)):
             return None
-        if not self.document and has_open_object(low):
-            return None
+        verb = verb_at(words)
+        known = bool(self.before.resolve_object(words, verb, self.name))
         if self._is_recalled(text, words):
             return None
         if self.document and (is_metadata(low) or is_elliptic(text)):
             return None
         placed = bool(words) and self.before.where.stands_for(words[-1])
-        if len(words) < 2 or dangles(words[:-1] if placed else words) or is_cut(words):
+        hangs = not known and dangles(words[:-1] if placed else words)
+        if len(words) < 2 or hangs or is_cut(words):
             return None
-        verb = verb_at(words)
         form = form_of(words, low, verb, self.document)
         return _Clause(span, text, words, verb, form) if form else None
+
+    def _is_reported(self, part: Span, told: bool, behind: int) -> bool:
+        """Whether a part is what somebody else said, or goes on with it: Leo said that he and Kim
+        got married."""
+        text = self.text[part.start : part.end]
+        text = text[lead_of(text) :]
+        joined = told and self.text[behind : part.start].strip().lower() == "and"
+        if joined and not _OWN_SUBJECT.match(text):
+            return True
+        return not self.document and is_reported(plain(text), text)
 
     def _is_recalled(self, text: str, words: list[Word]) -> bool:
         """Whether a person is told of by name in his own message: so memories speak, not people.
@@ -296,6 +336,8 @@ class PieceReader:
             return []
         edits = [pronoun] if pronoun.end else []
         edits += self.before.where.resolve(words)
+        objects = self.before.resolve_object(words, clause.verb, self.name)
+        edits += objects
         same = back or any(word.low in SAME_IN_PAST for word in words)
         look_back = same and (back or tense_of(text) == "past")
         their = owned_by_subject(words, clause.form == "elided")
@@ -306,11 +348,15 @@ class PieceReader:
         shown = self._shown(clause, Segment(0, len(text)), edits, moved)
         if shown is None:
             return []
+        whole = told_in_full(shown, self.before.said)
+        if whole == shown and not (self.document or objects) and has_open_object(plain(text)):
+            return []
+        shown = whole
         self.before.note(text, words, clause.verb, shown, self.name)
-        whole: list[tuple[Segment | None, str]] = [(None, shown)]
+        one: list[tuple[Segment | None, str]] = [(None, shown)]
         return [
             each
-            for part, worded in self._parted(clause, edits, moved) or whole
+            for part, worded in self._parted(clause, edits, moved) or one
             for each in self._part(clause, part, worded, times, pronoun)
         ]
 
@@ -376,7 +422,9 @@ class PieceReader:
                 for time in times
                 if part.start <= time.start < part.end or leads(clause.text, time)
             ]
-            span = Span(clause.span.start + part.start, clause.span.start + part.end)
+            # The clause may be longer here than where it was said: Omar's, Omar is.
+            end = min(clause.span.start + part.end, clause.span.end)
+            span = Span(min(clause.span.start + part.start, end - 1), end)
         if part is not None and part.start:
             words, verb = words_of(clause.text[part.start : part.end]), 0
         dated = next((time for time in times if dates(clause.text, time)), None)
@@ -426,7 +474,9 @@ class PieceReader:
             last = self.thread.stated[-1] if self.thread.stated else None
             again = last is not None and found[:2] == (last.subject, last.attribute)
             instead = _is_denied(pronoun.new.removesuffix(" is"), self.before.said_before)
-            return found if again or instead or found.attribute in _OF_IT else Attributes()
+            turned = is_turned(pronoun.new.removesuffix(" is"), self.before.said_before)
+            told = again or instead or turned or found.attribute in _OF_IT
+            return found if told else Attributes()
         return found
 
     def _times(self, text: str, tense: Tense | None) -> list[TimeExpression]:
@@ -461,7 +511,7 @@ class PieceReader:
         if speaks(words) and shown.startswith(self.name):
             return self.named
         first = words_of(shown)
-        if len(first) < 3 or is_adverb(first[0].low):
+        if len(first) < 3 or is_adverb(first[0].low) or describes(first):
             return False
         if shown[first[0].end : first[0].end + 1] == ",":
             return True
@@ -501,6 +551,11 @@ class PieceReader:
                 confidence=500,
             )
         ]
+
+
+def _made_so(sentence: str) -> str | None:
+    """What an instruction or a request makes true, still in the first person."""
+    return fixed(sentence) or reached(sentence) or renewed(sentence)
 
 
 def _day(today: list[TimeExpression]) -> date | None:

@@ -43,7 +43,7 @@ class RulesExtractor:
 
     def __init__(self, own: Sequence[Row] = ()) -> None:
         self._own = Table(own)
-        self._name = f"rules/3+{digest(self._own)}" if self._own else "rules/3"
+        self._name = f"rules/4+{digest(self._own)}" if self._own else "rules/4"
 
     @property
     def name(self) -> str:
@@ -122,7 +122,8 @@ def _sentences(piece: Said, reader: PieceReader) -> Iterator[Span]:
 _WORD = re.compile(r"[^\W\d_]{2}")
 # Words that a message may refer to an earlier one with.
 _REFERS = re.compile(
-    r"\b(?:s?he|it|t?here|that|they|his|her|its|their|(?:s?he|it|they)['’]\w+|no|not|sorry|actually"
+    r"\b(?:s?he|it|t?here|that|they|them|him|his|her|its|their|(?:s?he|it|they)['’]\w+|no|not"
+    r"|sorry|actually"
     r"|oops|wait|correction|final\w*|update|edit|mean|meant|instead|scratch|rather|typo)\b",
     re.I,
 )

@@ -7,13 +7,17 @@ itself. The words stay those of the list.
 import re
 from collections.abc import Iterator, Sequence
 
-from rewound.llm.attribute_table import ADVERB, DEFAULT, SUBJECT, Row, Table
+from rewound.llm.attribute_table import ADVERB, DEFAULT, KIN, SUBJECT, Row, Table
 from rewound.llm.attributes import OPINES, attributes_of
 from rewound.llm.listing import ARTICLES, Listed, listed
 
+_KINDRED = frozenset((*KIN.split(), "pet"))
 _MANY = Table(row for row in DEFAULT if not row.single)
 _HINTS = (" and ", " as well as ", " or ")
-_COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+_COUNTS = {
+    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+    "ten": 10,
+}  # fmt: skip
 _ONES = {
     "cats": "cat", "dogs": "dog", "puppies": "puppy", "kittens": "kitten", "parrots": "parrot",
     "rabbits": "rabbit", "hamsters": "hamster", "horses": "horse", "snakes": "snake",
@@ -33,7 +37,10 @@ _THESE = re.compile(
     r"(?: called| named)? (?=[A-Z])"
 )
 # Has a dog and two cats.
-_HAS = re.compile(rf"{SUBJECT}{ADVERB} (?:has|have|owns?|got) (?=(?:an?|one|{'|'.join(_COUNTS)}) )")
+_HAS = re.compile(
+    rf"{SUBJECT}{ADVERB} (?:has|have|has got|have got|owns?|got) (?=(?:an?|one"
+    rf"|{'|'.join(_COUNTS)}) )"
+)
 
 
 def told_singly(text: str, own: Sequence[Row] = ()) -> list[str]:
@@ -85,7 +92,8 @@ def _is_told(made: Sequence[str], own: Sequence[Row]) -> bool:
     told = [attributes_of(each, own) for each in made]
     kinds = {(each.attribute or "").partition(" of ")[0] for each in told}
     apart = len({(each.attribute, each.value) for each in told}) == len(told)
-    return apart and len(kinds) == 1 and kinds != {""}
+    alike = len(kinds) == 1 and kinds != {""}
+    return apart and (alike or kinds <= _KINDRED)  # One sister and two brothers.
 
 
 def _named(text: str) -> list[str]:

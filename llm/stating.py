@@ -84,7 +84,8 @@ _HYPOTHETICAL = re.compile(
     r"|assuming (?:that|i|my|we|our|the|he|she|they|it)|refus(?:e|es|ed) to believe|i (?:highly "
     r"|really |very much )?doubt"
     r"|whether|could (?:be|have|become|use|possibly|always|go|try|do|get|make)"
-    r"|should (?:i|we|have|probably)|(?:i|we) should|if only|in case)\b"
+    r"|should (?:i|we|have|probably)|(?:i|we) should|if only|in case"
+    r"|(?:dreamt|dreamed) (?:that|i|we|he|she|they|it|my)|thought (?:that )?(?:[\w'-]+ ){1,3}had)\b"
 )
 _MAY = re.compile(r"\bmay (?:not |also |well )?(?:be|have|[a-z]{2,12})\b")
 _TECHNICAL_HYPOTHETICAL = re.compile(

@@ -68,6 +68,11 @@ _PAST = re.compile(
 _LONG_PAST = re.compile(r"\b(?:was|were|last|ago|yesterday)\b", re.I)
 _EVERY = re.compile(r"\b(?:every|each|any|all|most|some)(?: other| single)? $", re.I)
 _ANNIVERSARY = re.compile(r"\b(?:birthday|anniversary|name day|holiday is|every year)\b", re.I)
+# Of a day that comes every year the month does: her birthday is in October.
+_IN_EVERY_YEAR = re.compile(
+    r"\b(?:birthday|anniversary|name day)(?:['’]s| is| falls)(?: always)? in (?:early |late )?$",
+    re.I,
+)
 
 
 @lru_cache(maxsize=256)
@@ -169,7 +174,8 @@ def _once(text: str, point: Point) -> bool:
     before = text[max(0, point.start - 24) : point.start]
     if _EVERY.search(before):
         return False
-    yearly = _ANNIVERSARY.search(text) and point.precision >= Precision.DAY
+    yearly = bool(_ANNIVERSARY.search(text)) and point.precision >= Precision.DAY
+    yearly = yearly or _IN_EVERY_YEAR.search(text, 0, point.start) is not None
     return not yearly or point.told or point.year_said
 
 

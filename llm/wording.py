@@ -5,7 +5,7 @@ Markdown's marks of emphasis and code go in pairs, and so does half a pair that 
 
 import re
 
-from rewound.llm.english import Word, is_finite, is_past
+from rewound.llm.english import Word, is_finite, is_past, verb_at
 from rewound.llm.people import names_people
 from rewound.llm.speakers import Edit
 
@@ -90,6 +90,24 @@ _OTHERS = frozenset(
     "everyone someone nobody anyone".split()
 )
 
+_SHORT_IS = re.compile(
+    r"(?P<who>(?:(?:my|our|the) )?(?:[\w'’-]+ ){0,3}?[^\W_][\w-]*)['’]s (?P<rest>(?:an?|the|not"
+    r"|on|in|at"
+    r"|from|called|named|allergic|engaged|married|single|vegan|vegetarian|pregnant|expecting"
+    r"|\w+ing|\d)"
+    r"(?![\w'’]).*)",
+    re.I | re.S,
+)
+
+
+def in_full(text: str, words: list[Word]) -> str:
+    """`Omar's a widower` as `Omar is a widower`; any clause that has a verb besides as it is."""
+    found = _SHORT_IS.fullmatch(text) if "'s " in text or "’s " in text else None
+    if found is None or verb_at(words) >= 0:
+        return text
+    return f"{found['who']} is {found['rest']}"
+
+
 _SELF = re.compile(
     r"(?:,? and |, )(?P<rest>(?:an?|the|\d+|from|born|based|living|working)\b.*)"
     r"|(?P<full>(?: [A-Z][\w'’-]+)+)(?P<after>, .+)?| (?P<origin>from .+)"
@@ -113,7 +131,8 @@ def introduced(shown: str, name: str) -> str | None:
 _CALL = re.compile(
     r"(?:from now on,? )?(?:(?:please|just|you can|you may|feel free to|everyone|everybody|people"
     r"|most people|friends|my friends|they) )*(?:calls? me|i go by) "
-    r"(?P<name>(?-i:[A-Z][a-z][\w'’-]*|[A-Z]{2})(?: (?-i:[A-Z])[\w'’-]+)?)",
+    r"(?P<name>(?-i:[A-Z][a-z][\w'’-]*|[A-Z]{2})(?: (?-i:[A-Z])[\w'’-]+)?)"
+    r"(?:,? (?:from (?:now|today|here) on|instead|please|now|going forward|in (?:the )?future))*",
     re.I,
 )
 _NO_NAMES = frozenset(

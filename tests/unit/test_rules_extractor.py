@@ -32,7 +32,7 @@ def texts(text: str, speaker: str | None = "Nina", role: Role = "user") -> list[
 
 
 def test_it_has_a_name_of_its_own() -> None:
-    assert RULES.name == "rules/3"
+    assert RULES.name == "rules/4"
 
 
 @pytest.mark.parametrize(
@@ -783,8 +783,9 @@ def test_what_is_over_by_tomorrow_is_left_out(said: str, kept: bool) -> None:
 
 
 def test_what_used_to_be_is_over() -> None:
-    (fact,) = drawn("I used to smoke, but I stopped in 2020.")
+    fact, end = drawn("I used to smoke, but I stopped in 2020.")
     assert (fact.text, fact.kind) == ("Nina used to smoke", FactKind.EPISODE)
+    assert end.text == "Nina stopped smoking in 2020"
     assert (fact.subject, fact.valid_from, fact.valid_to) == (None, None, None)
     (fact,) = drawn("I used to live in Madrid.")
     assert (fact.kind, fact.attribute) == (FactKind.EPISODE, None)
