@@ -99,7 +99,16 @@ _COUNTED = frozenset("usd eur gbp %".split())
 
 
 def _dates(reading: Reading) -> frozenset[str]:
-    return frozenset(t.stem for t in reading.tokens if t.is_content and t.date)
+    """Dates, and what is said with one: the week of 2026-03-02, 2026-03-08 at night."""
+    dated = any(t.date for t in reading.tokens)
+    return frozenset(
+        t.stem
+        for t in reading.tokens
+        if t.is_content and (t.date or (dated and t.low in _WITH_DATES))
+    )
+
+
+_WITH_DATES = frozenset("week weekend morning evening night afternoon noon".split())
 
 
 def _words(reading: Reading) -> str:

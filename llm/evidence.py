@@ -14,12 +14,16 @@ from typing import TypeVar
 from rewound.eventlog.enums import FactKind
 from rewound.llm.alignment import Alignment, Gap, align
 from rewound.llm.claim_words import Token, tokens_of
+from rewound.llm.couples import bond_turned
 from rewound.llm.cues import about, cues_of
 from rewound.llm.denying import denials
+from rewound.llm.departures import is_over_by_departure
 from rewound.llm.english import is_past
 from rewound.llm.grounds import (
+    BOND_TURNED,
     COMPARABLE,
     CONTRARY,
+    DEPARTED,
     MAY_REVIEW,
     RENAMED,
     RESTATED,
@@ -35,6 +39,7 @@ from rewound.llm.limits import differ, limits_of
 from rewound.llm.people import names_people
 from rewound.llm.reading import OPINION, Polarity, Reading, Table, read
 from rewound.llm.renaming import renames
+from rewound.llm.stated import kinds_of
 from rewound.llm.vocabulary import are_opposites, classes_of, stem
 
 T = TypeVar("T")
@@ -57,6 +62,9 @@ def evidence(pair: Pair, extra: Table = ()) -> Evidence:
     denials(found, old, new)
     _cues(found, pair, old, new)
     _times(found, pair)
+    since = not found["new_earlier"]
+    found[BOND_TURNED] = YES * (since and bond_turned(pair.new.text, pair.old.text))
+    found[DEPARTED] = YES * (since and is_over_by_departure(pair.new.text, pair.old.text))
     found["limits_differ"] = YES * differ(limits_of(pair.old), limits_of(pair.new))
     _again(found, pair)
     if pair.old.kind is FactKind.EPISODE and old.polarity is Polarity.AFFIRMED:
@@ -253,7 +261,8 @@ def _values(found: Evidence, pair: Pair, old: Reading, new: Reading) -> None:
     # Of a class of words only the bare word is a value: is open, not is open to suggestions.
     loose = ":" in old.attribute and max(len(old.value), len(new.value)) > 2
     loose = loose or any(frozenset(one.value) <= _PRAISE for one in (old, new))
-    found["single"] = YES * (old.single and new.single and not loose)
+    one_count = _counts_the_same(old.value, new.value)
+    found["single"] = YES * ((old.single and new.single and not loose) or one_count)
     # Somebody is in a town, on a page and on a diet at once.
     plain = len(new.subject) == 1 and new.subject[0].isalpha()
     of_person = "user" in new.subject or (plain and bool(new.tokens and new.tokens[0].capital))
@@ -277,6 +286,12 @@ def _values(found: Evidence, pair: Pair, old: Reading, new: Reading) -> None:
         found["value_class"] = YES * any(
             _co_members(a, b) for a in one - other for b in other - one
         )
+
+
+def _counts_the_same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Two kids, three kids: how many there are of the same is one number at a time."""
+    counted = len(one) > 1 and len(other) > 1 and one[1:] == other[1:]
+    return counted and all("number" in kinds_of(each[:1]) for each in (one, other))
 
 
 def _on_things_apart(one: str, other: str) -> bool:
@@ -389,7 +404,8 @@ def _content(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
 
 
 _SUPPOSED = re.compile(
-    r"\b(?:if|unless|in case|would|wouldn['’]t|could|might|may|maybe|perhaps|probably|hopefully"
+    r"\b(?:if|unless|in case|would|wouldn['’]t|could|might|(?-i:may)|maybe|perhaps|probably"
+    r"|hopefully"
     r"|wishes|wants to|hopes to|plans to|thinking (?:of|about)|considering)\b",
     re.I,
 )

@@ -30,6 +30,12 @@ TURNED = "turned_to"
 RENAMED = "renamed"
 """Whether another name is given to what the older one only tells the name of."""
 
+BOND_TURNED = "bond_turned"
+"""Whether a couple is told to be another now: engaged, then married; married, then divorced."""
+
+DEPARTED = "departed"
+"""Whether who is spoken of died, or was given away, since."""
+
 REPLACED = "replaced"
 """Whether both came with a value of what the very same subject has one of, and the newer one says
 that it changed: whatever the words else have in common, the new value takes the old one's place."""
@@ -81,7 +87,7 @@ def settle(found: Evidence) -> None:
     framed = framed and not found["things_swapped"] and not found.get("dates_differ")
     counted = found.get("numbers_differ") or found["slot_changed"] or found["opposed"]
     found[REPLACED] = YES * (not elsewhere and same and _is_replaced(found))
-    found[REPLACED] = max(found[REPLACED], found[RENAMED])
+    found[REPLACED] = max(found[name] for name in (REPLACED, RENAMED, BOND_TURNED, DEPARTED))
     found[CONTRARY] = found.get(CONTRARY, 0) * (same and not (elsewhere or found["old_plan"]))
     found["conflict"] = max(found["conflict"], found[REPLACED], found[CONTRARY])
     found["frame_conflict"] = YES * bool(

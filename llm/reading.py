@@ -126,6 +126,8 @@ def _read(
             about, name = list(tokens_of(match["s"])), row.attribute
             stated, single = _content(match["v"]), row.single
             break
+    if subject and attribute and (thing := _thing_with(attribute)):
+        subject, attribute = f"{subject} {thing}", attribute.removeprefix(f"{thing} ")
     if subject:
         about = list(tokens_of(subject))
     if attribute:
@@ -166,6 +168,15 @@ def _name_of(attribute: str, index: Index) -> str:
         return ALIASES.get(attribute, attribute)
     key = tuple(t.stem for t in tokens_of(attribute))
     return index.nouns.get(key, attribute.lower())
+
+
+_OF_THINGS = frozenset("code password passcode pin combination".split())
+
+
+def _thing_with(attribute: str) -> str:
+    """The thing that an attribute names with its part: Nina's gate code is the code of a gate."""
+    thing, _, part = attribute.rpartition(" ")
+    return thing if part.lower() in _OF_THINGS else ""
 
 
 def _polarity(found: Found, after: list[Token]) -> Polarity:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rewound.projections.rows import Row
     from rewound.projections.vectors import Query
 
-NAME = "rules/3"
+NAME = "rules/4"
 """What compares facts without a model; a new number when the evidence is worked out otherwise."""
 
 OPINION = "opinion "

@@ -1,0 +1,131 @@
+"""Who is there no more: a pet that died or was given away, a relative who passed away.
+
+What was so of them while they lived, and that somebody has them, is over then.
+"""
+
+import re
+from typing import NamedTuple
+
+from rewound.llm.people import PETS, gender_of
+
+_DID = r"(?:(?:has|have|had) )?(?:(?:just|sadly|recently|finally|suddenly|peacefully) )*"
+_TO_DEATH = r"(?:put (?:down|to sleep)|euthani[sz]ed)"
+_DIED = re.compile(
+    rf"(?P<who>[^,;:.!?]{{2,50}}?) {_DID}(?:died|passed away|passed on|drowned|"
+    rf"(?:(?:had|has) to be|was|were) {_TO_DEATH}|is dead|is gone|is no longer with us"
+    r"|did(?:n['’]t| not) (?:make it|survive)|was (?:killed|run over))"
+    r"(?! (?:laughing|inside|of (?:laughter|fright|boredom|embarrassment|shame)|out|down))(?=$"
+    r"|[ ,.;])"
+)
+_LOST = re.compile(
+    rf"(?P<by>[^,;:.!?]{{2,50}}?) {_DID}(?:(?:had to )?put (?P<down>[^,;:.!?]{{2,40}}?) (?:down"
+    rf"|to sleep)"
+    r"|(?:had to )?(?:say|said) goodbye to (?P<bye>[^,;:.!?]{2,40}?)|buried "
+    r"(?P<buried>[^,;:.!?]{2,40}?)"
+    r"|lost (?P<lost>[^,;:.!?]{2,40}?)"
+    r"|(?P<gave>gave) (?P<away>[^,;:.!?]{2,40}?) (?:away|up for adoption)|(?P<gave_to>gave away"
+    r"|rehomed"
+    r"|re-homed|sold) (?P<given>[^,;:.!?]{2,40}?))(?=$|[,.;]| (?:on|in|last|this|to|yesterday"
+    r"|today|two"
+    r"|three|because|after|when|for|at|\d+)\b)"
+)
+_NOT_SO = re.compile(
+    r"\b(?:almost|nearly|if|would|could|might|may|never|thought|dreamt|wants?|will|going|about "
+    r"to)\b"
+)
+_HAS = re.compile(
+    r"(?P<owner>[^,;:.!?]{2,50}?)(?: and others)? (?:has|have|owns?|got|adopted|bought|rescued)"
+    r"(?: got)? "
+    r"(?:an?|one|the|their) (?P<noun>(?:[\w-]+ ){0,3}?[a-z-]+)(?: (?:named|called) "
+    r"(?P<name>[A-Z][\w-]*))?"
+    r"(?=$|[,.;]| (?:now|since|who|that)\b)"
+)
+_CALLED = re.compile(
+    r"(?P<owner>[^,;:.!?]{2,50}?)['’]s (?P<noun>[a-z-]+)(?:['’]s name)? is(?: called| named)? "
+    r"(?P<name>[A-Z][\w-]*)(?=$|[,.; ])"
+)
+_OWNED = re.compile(
+    r"(?:(?P<owner>.+?)['’]s |their |the )(?P<noun>(?:[a-z-]+ )*?[a-z-]+)(?: "
+    r"(?P<name>[A-Z][\w-]*))?"
+)
+_NOW = re.compile(
+    r" (?:is|lives|works|has|loves|likes|hates|speaks|plays|eats|sleeps|takes|needs|weighs|goes"
+    r"|studies"
+    r"|attends|drives|owns|runs|teaches)\b(?! (?:called|named|from|dead|gone|buried|survived)\b)"
+)
+
+
+class Departed(NamedTuple):
+    """Names in small letters, None where none is told. `dead` is False for what was given away."""
+
+    owner: str | None
+    noun: str | None
+    name: str | None
+    dead: bool
+    whole: str
+    """As the statement calls it."""
+
+
+def departed(text: str) -> Departed | None:
+    """Who is there no more by a finished statement."""
+    if _NOT_SO.search(text):
+        return None
+    died = _DIED.match(text)
+    if died:
+        return _made(died["who"], None, True)
+    lost = _LOST.match(text)
+    if lost is None:
+        return None
+    who = next(
+        lost[part] for part in ("down", "bye", "buried", "lost", "away", "given") if lost[part]
+    )
+    found = _made(
+        who, lost["by"].removesuffix(" and others"), not (lost["gave"] or lost["gave_to"])
+    )
+    if lost["lost"] and (found is None or found.noun is None):
+        return None  # Lost their keys, lost Pico in the park.
+    return found
+
+
+def is_over_by_departure(new: str, old: str) -> bool:
+    """Whether what the older statement tells, that somebody has it or how it is, is over since."""
+    gone = departed(new)
+    if gone is None:
+        return False
+    for pattern in (_HAS, _CALLED):
+        held = pattern.match(old)
+        if held and _is_same(gone, held):
+            return True
+    if not gone.dead:
+        return False
+    low = old.lower().replace("’", "'")
+    for called in (gone.whole, gone.name):
+        if called and low.startswith(f"{called} ") and _NOW.match(old, len(called)):
+            return True
+    return False
+
+
+def _made(who: str, by: str | None, dead: bool) -> Departed | None:
+    whole = who.lower().replace("’", "'")
+    owned = _OWNED.fullmatch(who)
+    if owned:
+        if not gender_of(owned["noun"].split()[-1]):
+            return None  # A phone died, a battery.
+        owner, name = owned["owner"] or by, owned["name"]
+        if by and whole.startswith("their "):
+            whole = f"{by.lower()}'s {whole[6:]}"
+        return Departed(owner and owner.lower(), owned["noun"], name and name.lower(), dead, whole)
+    if re.fullmatch(r"[A-Z][\w-]*(?: [A-Z][\w-]*)?", who):
+        return Departed(by and by.lower(), None, whole, dead, whole)
+    return None
+
+
+def _is_same(gone: Departed, held: re.Match[str]) -> bool:
+    noun = held["noun"].split()[-1]
+    if not gender_of(noun):
+        return False
+    if held["name"] and gone.name:
+        return held["name"].lower() == gone.name
+    if gone.noun is None or held["name"] or noun not in PETS:
+        return False
+    return gone.noun.split()[-1] == noun and held["owner"].lower() == gone.owner
