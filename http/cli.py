@@ -8,12 +8,12 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import click
 
+from rewound.http import cli_habits
 from rewound.http.cli_base import State, common_options, drop_stdout, steady_streams
 from rewound.http.cli_errors import EXIT_BROKEN_PIPE, report
 from rewound.http.logs import log_to_stderr
@@ -139,9 +139,9 @@ class Door(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            near = get_close_matches(name, COMMANDS)
-            hint = f": did you mean {' or '.join(near)}?" if near else ""
-            raise click.UsageError(f"there is no command {name[:40]!r}{hint}", ctx)
+            raise click.UsageError(
+                f"there is no command {name[:40]!r}{cli_habits.hint(name, COMMANDS)}", ctx
+            )
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -17,6 +17,7 @@ import click
 import msgspec
 
 from rewound.http.cli_errors import Refusal, Told
+from rewound.http.cli_habits import in_quotes
 from rewound.http.config import Configured, Settings, load, models_of
 
 if TYPE_CHECKING:
@@ -207,7 +208,10 @@ class Command(click.Command):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        ctx = super().make_context(info_name, args, parent, **extra)
+        try:
+            ctx = super().make_context(info_name, args, parent, **extra)
+        except click.UsageError as error:
+            raise in_quotes(error, self) from None
         if ctx.resilient_parsing:  # the shell asks how to complete a line
             return ctx
         with ctx.scope(cleanup=False):

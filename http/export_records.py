@@ -27,6 +27,8 @@ _KINDS: dict[str, FactKindName] = {
     "procedure": "procedure",
     "preference": "preference",
 }
+_UNSAID_IMPORTANCE: Final = 0.5
+"""What memry writes where nobody said any."""
 _ROLES: Final = ("user", "assistant", "system", "tool")
 
 
@@ -59,6 +61,8 @@ def fact(record: Record) -> Read:
         kind = _KINDS.get(str(record.get("memory_type")), "fact")
         valid_from = _text(record, "valid_from")
         valid_to = _text(record, "invalid_at")
+        if valid_to is not None and valid_to in (valid_from, said_at):
+            return Read(left_out="replaced as soon as it was said")
         new = NewFact(text=text, kind=kind, valid_from=valid_from, valid_to=valid_to, **given)
         return Read(new, scope)
     except RewoundError as error:
@@ -149,12 +153,13 @@ def _given(record: Record, said_at: str | None) -> dict[str, Any]:
             metadata.setdefault(name, kept)
     importance = record.get("importance")
     is_share = isinstance(importance, int | float) and not isinstance(importance, bool)
+    said = is_share and importance != _UNSAID_IMPORTANCE
     return {
         "id": _text(record, "customId", "id", "content_hash"),
         "said_at": said_at,
         "tags": tuple(dict.fromkeys(tags)),
         "metadata": metadata,
-        "importance": importance if is_share else None,
+        "importance": importance if said else None,
     }
 
 

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from rewound.eventlog.errors import ERRORS_BY_CODE, HasDependents, NotFound, RewoundError
+from rewound.http import cli_habits
+from rewound.http.cli import COMMANDS
 from rewound.http.cli_errors import EXITS
 from tests.cli.fake import FakeLink, run
 
@@ -83,7 +85,9 @@ def test_with_json_the_error_is_an_object_on_stderr() -> None:
         (("search",), "Missing argument 'QUERY'", "query"),
         (("search", "x", "--limit", "abc"), "'abc' is not a valid integer", "limit"),
         (("search", "x", "--limt", "3"), "'--limit'", None),
-        (("search", "x", "y"), "unexpected extra argument (y)", None),
+        (("search", "x", "y"), "unexpected extra argument (y): put the words into quotes", None),
+        (("ask", "who", "is", "it"), "(is it): put the words into quotes (see", None),
+        (("show", "x", "y"), "unexpected extra argument (y) (see", None),
         (("search", "x", "--what", "dog"), "'fact', 'passage'", "whats"),
         (("search", "x", "--meta", "novalue"), "is not K=V", "metadata"),
         (("search", "x", "--meta", "=v"), "is not K=V", "metadata"),
@@ -93,7 +97,10 @@ def test_with_json_the_error_is_an_object_on_stderr() -> None:
         (("list", "--where", '{"and":[]}'), "give at least one", "filters.where.and"),
         (("forget", "--where", "{}"), "is empty", "filters.where"),
         (("serach", "x"), "did you mean search or", None),
-        (("frob",), "there is no command 'frob'", None),
+        (("frob",), "there is no command 'frob' (see", None),
+        (("add", "x"), "there is no command 'add': did you mean remember?", None),
+        (("recall", "x"), "did you mean search?", None),
+        (("snapshot",), "`rewound replay --at now --to FOLDER` builds a copy", None),
         (("forget",), "nothing named", None),
         (("forget", "f", "--query", "x"), "not both", None),
         (("restore",), "Missing argument", "ids"),
@@ -268,3 +275,9 @@ def test_the_root_of_the_tree_is_what_the_store_raises() -> None:
 
     assert isinstance(RewoundError("x"), Told)
     assert not isinstance(ValueError("x"), Told)
+
+
+def test_names_of_other_memories_lead_to_commands_that_are_there() -> None:
+    for theirs, ours in cli_habits.HERE.items():
+        assert ours in COMMANDS and theirs not in COMMANDS, theirs
+    assert not cli_habits.TOLD.keys() & COMMANDS.keys()

@@ -68,16 +68,27 @@ def test_what_memry_replaced_is_history_and_what_it_forgot_is_left_out(tmp_path:
         memry(
             {**old, "superseded_by": "m1"},
             {**old, "id": "m2", "content": "A secret.", "superseded_by": None},
-            {**MEMORY, "memory_type": "procedural", "id": "m3", "content": "To start, run make."},
+            {**old, "id": "m4", "invalid_at": over["created_at"], "superseded_by": "m1"},
+            {
+                **MEMORY,
+                "importance": 0.5,
+                "memory_type": "procedural",
+                "id": "m3",
+                "content": "To start, run make.",
+            },
             MEMORY,
         ),
     )
-    assert told["notes"][-1] == "1 left out: forgotten there"
-    assert told["counts"] == {"lines": 4, "written": 3, "unchanged": 0, "refused": 0, "bad": 0}
+    assert told["notes"][-2:] == [
+        "1 left out: forgotten there",
+        "1 left out: replaced as soon as it was said",
+    ]
+    assert told["counts"] == {"lines": 5, "written": 3, "unchanged": 0, "refused": 0, "bad": 0}
     now, then = kept(tmp_path), kept(tmp_path, valid_at="2026-01-15")
     assert set(now) == {"Nina works at Orbit Labs.", "To start, run make."}
     assert "Nina works at Pier 9." in then and "A secret." not in then
-    assert now["To start, run make."].fact_kind == "procedure"
+    procedure = now["To start, run make."]
+    assert (procedure.fact_kind, procedure.importance) == ("procedure", None)
 
 
 def test_an_export_that_is_imported_again_adds_nothing(tmp_path: Path) -> None:
