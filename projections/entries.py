@@ -32,6 +32,8 @@ ENTITIES = ord("e")
 ATTRIBUTES = ord("b")
 SPEAKERS = ord("p")
 """Messages by who said them."""
+CALLED = ord("q")
+"""The same by each word of a name that has several: Nina Kowalski is called Nina too."""
 HAS = ord("h")
 """Everything by what it has at all: the names of `Has`, and the keys of its metadata."""
 MEASURES = ord("n")
@@ -186,10 +188,23 @@ def facets_of(state: AnyRow, key: bytes, secret: bytes, read: Read) -> dict[int,
         speaker = text_of(state.speaker, read)
         if speaker:
             facets[SPEAKERS] = [speaker_term(secret, speaker)]
+            if called := _called(speaker):
+                facets[CALLED] = [speaker_term(secret, word) for word in called]
     had: list[str] = [_SHOWN[field] for field in facets if field in _SHOWN]
     if had or keys:
         facets[HAS] = had + keys
     return facets
+
+
+def _called(name: str) -> list[str]:
+    """The words of a name that may stand for it; none where there is one only."""
+    words = folded(name).split()
+    told = (word.strip(",()\"'") for word in words[:_NAME_WORDS_MAX])
+    fitting = sorted({word for word in told if len(word) > 1 and word[-1] != "."})
+    return fitting if len(words) > 1 else []
+
+
+_NAME_WORDS_MAX = 8
 
 
 def _about(state: FactRow, secret: bytes, read: Read) -> dict[int, list[str]]:

@@ -30,8 +30,13 @@ from rewound.projections.selection import Criteria, Selected, select
 from rewound.projections.tokens import query_terms, tokenize
 from rewound.projections.vectors import Query as Vector
 
-_NAME_WORD = re.compile(r"[A-Z]\w*(?:['’-]\w{2,})*")
+_WORD = re.compile(r"[^\W\d_]\w*(?:['’-]\w{2,})*")
 _NAME_WORDS = 12
+_ALSO_WORDS = frozenset(
+    "will may mark rose grace art bill sue pat jack rob nick drew chase frank hope joy faith dawn"
+    " summer june april august user assistant".split()
+)
+"""Without a capital these are hardly meant as names."""
 
 
 class Match(NamedTuple):
@@ -225,15 +230,30 @@ def _said_by(
 
 
 def speakers(view: ContainerView, query: str) -> dict[str, Ordinals]:
-    """The messages of each speaker whom a query names, whenever they were said."""
-    words = _NAME_WORD.findall(query)[:_NAME_WORDS]
-    names = {folded(name) for name in (*words, *map(" ".join, pairwise(words)))}
+    """The messages of each speaker whom a query names, whenever they were said: in full, or by
+    one word of the name. A query without any capital is read as if all words had one."""
+    words = _WORD.findall(query)
+    if query == query.lower():
+        words = [word for word in words if word not in _ALSO_WORDS]
+    else:
+        words = [word for word in words if word[0] != word[0].lower()]
+    words = words[:_NAME_WORDS]
     secret = view.log.key(view.id)
-    found = {
-        name: view.postings(entries.SPEAKERS, entries.speaker_term(secret, name))[0]
-        for name in sorted(names)
-    }
-    return {name: ordinals for name, ordinals in found.items() if len(ordinals)}
+    found: dict[str, Ordinals] = {}
+    whole: set[str] = set()
+    for first, second in pairwise(words):
+        name = folded(f"{first} {second}")
+        said = view.postings(entries.SPEAKERS, entries.speaker_term(secret, name))[0]
+        if len(said):
+            found[name] = said
+            whole |= {first, second}
+    for word in words:
+        name = folded(word)
+        if word not in whole:
+            term = entries.speaker_term(secret, name)
+            either = (entries.SPEAKERS, entries.CALLED)
+            found[name] = np.concatenate([view.postings(field, term)[0] for field in either])
+    return {name: found[name] for name in sorted(found) if len(found[name])}
 
 
 def _words(

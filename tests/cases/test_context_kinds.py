@@ -118,8 +118,53 @@ def test_r26_a_speaker_named_in_the_question_is_who_is_meant(here: Shelf) -> Non
         for query in (f"how does {name} get to work", f"{name}'s way to work", f"{name} work"):
             found = memory.search(query)
             assert way in found.hits[0].text and name in found.hits[0].text, shown(found)
+        lower = memory.search(f"how does {name} get to work".lower())
+        assert lower.hits[0].text == memory.search(f"how does {name} get to work").hits[0].text
     # Of whom somebody spoke is found as well, though not always first.
     assert "Ana's tram was late" in texts(memory.search("what did Ben say about Ana"))
+
+
+FULL = {
+    "Élodie Martin": ("Élodie", "Martin", "Élodie Martin", "élodie"),
+    "Dr. Bo Li": ("Bo", "Li", "Bo Li", "bo li"),
+    "van Dijk, Anna": ("Anna", "Dijk", "anna"),
+    "Ana": ("Ana", "ana"),
+}
+
+
+def test_r26_a_speaker_is_known_by_a_word_of_the_name(here: Shelf) -> None:
+    memory = here.talk(
+        *(
+            user(f"Number {number} is what I take.", f"2026-03-01T10:0{number}:00Z", name)
+            for number, name in enumerate(FULL)
+        )
+    )
+
+    def named(query: str) -> tuple[str, ...]:
+        ranking = memory.search(query, explain=True).ranking
+        assert ranking is not None
+        return ranking.understood.speakers
+
+    for number, (name, called) in enumerate(FULL.items()):
+        for word in called:
+            asks = f"what does {word} take" if word == word.lower() else f"What does {word} take?"
+            assert named(asks), (name, word)
+            found = memory.search(asks)
+            assert f"Number {number} is" in found.hits[0].text, shown(found)
+    assert named("What does Bo Li take?") == named("what does bo li take") == ("bo", "li")
+    for other in ("What does Dr take?", "what does it take", "What does Annabel take?"):
+        assert named(other) == (), other
+
+
+def test_r26_of_two_with_one_first_name_the_full_name_means_one(here: Shelf) -> None:
+    memory = here.talk(
+        user("I take the tram.", "2026-03-01T10:00:00Z", "Nina Moss"),
+        user("I take the bus.", "2026-03-01T10:01:00Z", "Nina Kowalski"),
+    )
+    ranking = memory.search("What does Nina Moss take?", explain=True).ranking
+    assert ranking is not None and ranking.understood.speakers == ("nina moss",)
+    assert "tram" in memory.search("What does Nina Moss take?").hits[0].text
+    assert "bus" in memory.search("What does Nina Kowalski take?").hits[0].text
 
 
 # --- R26: the very words
