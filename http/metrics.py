@@ -69,6 +69,8 @@ class Counted(msgspec.Struct, frozen=True, array_like=True):
     reads: int
     writes: int
     connections: int
+    nodes: NodeList | None = None
+    """The model servers with this process's own calls; None where the store's owner tells them."""
 
 
 def text_of(
@@ -79,7 +81,8 @@ def text_of(
     nodes: NodeList | None = None,
 ) -> str:
     """The figures of all processes by their number, None for one that answers alone; of the store,
-    and of its `nodes`, where it could be asked."""
+    and of its `nodes`, where it could be asked. The calls that it tells count as the first one's.
+    """
     labels = {number: {} if number is None else {"worker": str(number)} for number in workers}
     each = [(labels[number], counted) for number, counted in workers.items()]
     lines = [
@@ -102,7 +105,7 @@ def text_of(
         f"rewound_http_worker_restarts_total {restarts}",
         *_gauge("rewound_up", "Whether the store answers.", int(figures is not None)),
         *(() if figures is None else _stored(figures)),
-        *(() if nodes is None else _at_nodes(nodes)),
+        *(() if nodes is None else _at_nodes(nodes, each)),
     ]
     return "\n".join(lines) + "\n"
 
@@ -149,13 +152,14 @@ def _stored(figures: Figures) -> Iterator[str]:
 _Address = tuple[dict[str, str], NodeAddress]
 
 
-def _at_nodes(nodes: NodeList) -> Iterator[str]:
-    """Of each address of a node (`role` is all that it answers for), and of each lane."""
-    found: list[_Address] = [
-        ({"node": node.name, "role": "+".join(address.roles)}, address)
-        for node in nodes.nodes
-        for address in node.addresses
+def _at_nodes(nodes: NodeList, each: _Each) -> Iterator[str]:
+    """Of each address of a node (`role` is all that it answers for), and of each lane. Calls and
+    queues are those of each process."""
+    found = _addresses(nodes)
+    by_process = [
+        (label, of.nodes or (nodes if not at else None)) for at, (label, of) in enumerate(each)
     ]
+    told = [(label, mine) for label, mine in by_process if mine is not None]
     yield from _family("rewound_node_up", "gauge", "Whether it may be asked.")
     for labels, address in found:
         yield f"rewound_node_up{_labels(**labels)} {int(address.state != 'down')}"
@@ -163,18 +167,32 @@ def _at_nodes(nodes: NodeList) -> Iterator[str]:
     for labels, address in found:
         yield f"rewound_node_slots{_labels(**labels)} {address.slots}"
     calls = [
-        ({**labels, "lane": lane}, of_lane)
-        for labels, address in found
+        ({**labels, "lane": lane, **label}, of_lane)
+        for label, mine in told
+        for labels, address in _addresses(mine)
         for lane, of_lane in address.lanes.items()
+    ]
+    queues = [
+        ({"lane": lane, **label}, queue)
+        for label, mine in told
+        for lane, queue in mine.queues.items()
     ]
     yield from _calls(calls)
     yield from _family("rewound_lane_waiting", "gauge", "Calls that wait for a slot.")
-    for lane, queue in nodes.queues.items():
-        yield f"rewound_lane_waiting{_labels(lane=lane)} {queue.waiting}"
+    for labels, queue in queues:
+        yield f"rewound_lane_waiting{_labels(**labels)} {queue.waiting}"
     yield from _family("rewound_lane_refused_total", "counter", "Calls that nobody was asked.")
-    for lane, queue in nodes.queues.items():
+    for labels, queue in queues:
         for why, count in (("busy", queue.busy), ("away", queue.away)):
-            yield f"rewound_lane_refused_total{_labels(lane=lane, why=why)} {count}"
+            yield f"rewound_lane_refused_total{_labels(**labels, why=why)} {count}"
+
+
+def _addresses(nodes: NodeList) -> list[_Address]:
+    return [
+        ({"node": node.name, "role": "+".join(address.roles)}, address)
+        for node in nodes.nodes
+        for address in node.addresses
+    ]
 
 
 def _calls(calls: Sequence[tuple[dict[str, str], LaneCalls]]) -> Iterator[str]:

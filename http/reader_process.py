@@ -15,6 +15,7 @@ import socket
 import sys
 from contextlib import suppress
 
+import msgspec
 from aiohttp import web
 
 from rewound.http.app import SERVED, Served, application
@@ -142,7 +143,7 @@ async def _run(door_end: socket.socket, line_end: socket.socket) -> None:
     served = app[SERVED]
     served.connections.server = runner.server
     door = Door(door_end, served, line)
-    listening = asyncio.create_task(_until_orphaned(line, served))
+    listening = asyncio.create_task(_until_orphaned(line, served, link))
     line.note("ready", os.getpid())
     try:
         await door.closed.wait()
@@ -154,9 +155,9 @@ async def _run(door_end: socket.socket, line_end: socket.socket) -> None:
         line.close()
 
 
-async def _until_orphaned(line: Line, served: Served) -> None:
+async def _until_orphaned(line: Line, served: Served, link: LookingOn) -> None:
     async def counted(body: bytes) -> object:
-        return served.counted()
+        return msgspec.structs.replace(served.counted(), nodes=link.nodes())
 
     await line.listen({"counted": counted})
     asyncio.get_running_loop().call_later(_ORPHAN_S, os._exit, 1)

@@ -24,11 +24,12 @@ from rewound.memory.decomposing import Decomposes
 from rewound.memory.file_reads import ASKED_OF_THE_OWNER, FileReads
 from rewound.memory.inputs import sift
 from rewound.memory.link import WAIT_S, Link
+from rewound.memory.managing_nodes import standing
 from rewound.memory.meaning import Meaning
 from rewound.memory.models import NO_MODELS, Models
 from rewound.memory.place import slots_folder
 from rewound.memory.reopening import reopening
-from rewound.memory.replies import Reply
+from rewound.memory.replies import NodeList, Reply
 from rewound.memory.reranking import Reranks
 from rewound.memory.responding import Responds
 from rewound.memory.rewriting import Rewrites
@@ -92,6 +93,10 @@ class LookingOn:
     def submit(self, request: q.Write, actor: Actor = PERSON) -> Future[Reply]:
         """A command whose reply is waited for elsewhere (an event loop): `Link.submit`."""
         return self._link.submit(request, actor)
+
+    def nodes(self) -> NodeList:
+        """The model servers, with the calls that this process made there."""
+        return standing(self._nodes)
 
     def look_on(self) -> bool:
         """Whether this process reads the files by now; it tries to, if it does not."""

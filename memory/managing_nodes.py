@@ -51,13 +51,22 @@ def nodes(request: q.Nodes, engine: Engine) -> NodeList:
         degraded += _embedder(engine)
     return NodeList(
         nodes=_shown(figures, came),
-        queues={
-            lane: LaneQueue(waiting=each.waiting, busy=each.busy, away=each.away)
-            for lane, each in dispatcher.lanes().items()
-        },
+        queues=_queues(dispatcher),
         degraded=tuple(dict.fromkeys(degraded)),
         notes=tuple(notes),
     )
+
+
+def standing(dispatcher: Dispatcher) -> NodeList:
+    """The nodes with the calls of one process, that of the dispatcher."""
+    return NodeList(nodes=_shown(dispatcher.figures(), {}), queues=_queues(dispatcher))
+
+
+def _queues(dispatcher: Dispatcher) -> dict[str, LaneQueue]:
+    return {
+        lane: LaneQueue(waiting=each.waiting, busy=each.busy, away=each.away)
+        for lane, each in dispatcher.lanes().items()
+    }
 
 
 # --- changing

@@ -7,16 +7,18 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from rewound.http.asking import Bridge, Desk
 from rewound.http.limits import Limits
-from rewound.http.metrics import BUCKETS_S, Metrics, text_of
+from rewound.http.metrics import BUCKETS_S, Counted, Metrics, text_of
 from rewound.http.problems import Problem
 from rewound.memory import RewoundError
 from rewound.memory import replies as r
 from rewound.memory import requests as q
 from rewound.memory.link import Link
+from rewound.memory.replies import LaneCalls, LaneQueue, NodeAddress, NodeList, NodeShown
 
 WRITTEN = r.Written(container="default", group=None, position=1, items=())
 
@@ -255,6 +257,34 @@ def test_a_closed_link_takes_nothing_more(data: Path) -> None:
 
 
 # --- figures
+
+
+def _nodes(ok: int, away: int) -> NodeList:
+    calls = LaneCalls(running=0, ok=ok, failed=0, away=0, given_up=0, seconds=1.5)
+    address = NodeAddress(
+        roles=("chat",), url="http://10.0.0.2:8082", state="up", draining=False, slots=2, busy=None,
+        lanes={"interactive": calls}, checked=None,
+    )  # fmt: skip
+    return NodeList(
+        nodes=(NodeShown(name="gpu", lanes=("interactive",), addresses=(address,)),),
+        queues={"interactive": LaneQueue(waiting=0, busy=0, away=away)},
+    )
+
+
+def test_calls_at_nodes_are_told_of_each_process() -> None:
+    none = Metrics().counted(reads=0, writes=0, connections=0)
+    reader = msgspec.structs.replace(none, nodes=_nodes(ok=7, away=2))
+    passed = msgspec.json.decode(msgspec.json.encode(reader), type=Counted)
+    node = 'node="gpu",role="chat"'
+    told = f'rewound_node_calls_total{{{node},lane="interactive"'
+    text = text_of(None, {0: none, 1: passed, 2: none}, nodes=_nodes(ok=3, away=1))
+    assert f'{told},worker="0",result="ok"}} 3' in text
+    assert f'{told},worker="1",result="ok"}} 7' in text
+    assert 'worker="2",result=' not in text, "what it has not told"
+    assert 'rewound_lane_refused_total{lane="interactive",worker="1",why="away"} 2' in text
+    assert text.count(f"rewound_node_up{{{node}}} 1") == 1, "up is told once"
+    alone = text_of(None, {None: none}, nodes=_nodes(ok=3, away=1))
+    assert f'{told},result="ok"}} 3' in alone and "worker=" not in alone
 
 
 def test_figures_add_up_and_hold_routes_not_ids() -> None:

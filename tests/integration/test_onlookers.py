@@ -210,6 +210,8 @@ def test_who_looks_on_asks_a_model_again_when_its_server_is_back(
             eventually(lambda: link._nodes.figures()[0].state == "down")
             server.revive()
             eventually(lambda: link._meaning.of("pens") is not None)
+            (node,) = link.nodes().nodes
+            assert node.addresses[0].lanes["interactive"].ok == 1, "those of this process"
         finally:
             link.close()
         assert link._meaning.of("ink") is None, "nobody is asked any more"
