@@ -8,6 +8,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from rewound.eventlog.letting_go import holds_texts
 from rewound.llm.english import AUXILIARIES, holds_its_verb, is_surely_finite
 from rewound.llm.vocabulary import PHRASES, month_of, number_of, ordinal, stem
 
@@ -216,6 +217,7 @@ def tokens_of(text: str) -> tuple[Token, ...]:
     return _tokens(text)
 
 
+@holds_texts
 @lru_cache(maxsize=1 << 14)
 def _tokens(text: str) -> tuple[Token, ...]:
     raws = _merged(_pieces(text[:CHARACTERS_MAX]))

@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from rewound.eventlog.letting_go import holds_texts
 from rewound.llm.claim_words import tokens_of
 
 
@@ -94,12 +95,14 @@ _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\s+[–—]\s+|\n+")
 _PATTERNS = (_CHANGE, _CORRECTION, _PAST, _ONLY, _STILL, _ALSO, _OVER, _INSTEAD)
 
 
+@holds_texts
 @lru_cache(maxsize=1 << 14)
 def cues_of(text: str) -> Cues:
     """The cues of a text of a sentence or some."""
     return Cues(*(bool(pattern.search(text)) for pattern in _PATTERNS))
 
 
+@holds_texts
 @lru_cache(maxsize=1 << 14)
 def about(said: str, text: str) -> str:
     """The sentences of `said` that a statement drawn from it is about: the one that shares the most

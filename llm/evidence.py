@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from rewound.eventlog.enums import FactKind
+from rewound.eventlog.letting_go import holds_texts
 from rewound.llm.alignment import Alignment, Gap, align
 from rewound.llm.claim_words import Token, tokens_of
 from rewound.llm.couples import bond_turned
@@ -146,6 +147,7 @@ def _roles(tokens: tuple[Token, ...]) -> Iterator[tuple[str, str]]:
 _INDEFINITE = frozenset("a an some someone somebody something 1 new has got wants needs".split())
 
 
+@holds_texts
 @lru_cache(maxsize=1 << 14)
 def _bags(reading: Reading) -> _Bags:
     return _Bags(reading)

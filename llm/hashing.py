@@ -13,6 +13,7 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
+from rewound.eventlog.letting_go import holds_texts
 from rewound.llm.embedding import Vectors, checked
 
 RECIPE = 1
@@ -72,6 +73,7 @@ class HashingEmbedder:
         return total
 
 
+@holds_texts
 @lru_cache(maxsize=16_384)
 def _features(word: str) -> tuple[tuple[int, int], ...]:
     """Place and signed weight of the word and of each of its parts."""

@@ -9,6 +9,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from rewound.eventlog.letting_go import holds_texts
 from rewound.llm.claim_words import tokens_of
 from rewound.llm.cues import about
 from rewound.llm.judging import Claim
@@ -40,6 +41,7 @@ _PURPOSES = re.compile(
 )
 
 
+@holds_texts
 @lru_cache(maxsize=1 << 14)
 def _limits(text: str) -> Limits:
     low = text.lower()

@@ -10,6 +10,7 @@ import re
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from rewound.eventlog.letting_go import holds_texts
 from rewound.llm.attribute_table import DEFAULT, Row
 from rewound.llm.claim_words import USED_TO_AFTER, Token, tokens_of
 from rewound.llm.clauses import (
@@ -107,6 +108,7 @@ def _is_measured(value: str | None) -> bool:
 _NUMBER = re.compile(r"[^\w\s]?\d")
 
 
+@holds_texts
 @lru_cache(maxsize=1 << 15)
 def _read(
     text: str, subject: str | None, attribute: str | None, value: str | None, extra: Table

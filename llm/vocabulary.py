@@ -9,6 +9,8 @@ from functools import lru_cache
 
 import Stemmer
 
+from rewound.eventlog.letting_go import holds_texts
+
 _CLASSES: dict[str, str] = {
     "colour": "red blue green yellow orange purple pink brown black white grey gray silver beige "
     "turquoise violet teal navy maroon crimson magenta cyan gold blond",
@@ -171,6 +173,7 @@ _stemmer = Stemmer.Stemmer("english", 0)
 _turn = threading.Lock()
 
 
+@holds_texts
 @lru_cache(maxsize=1 << 16)
 def stem(low: str) -> str:
     """The Snowball stem of a lower-case word; numbers and identifiers stay as they are.
@@ -235,6 +238,7 @@ PHRASES[("no", "1")] = "no_one"
 """Names of several words, as one word each."""
 
 
+@holds_texts
 @lru_cache(maxsize=1 << 14)
 def classes_of(word: str) -> frozenset[str]:
     """The classes that a lower-case word, or its stem, is a member of."""
@@ -243,6 +247,7 @@ def classes_of(word: str) -> frozenset[str]:
     return _MEMBERS.get(word) or _MEMBERS.get(stem(word), frozenset())
 
 
+@holds_texts
 @lru_cache(maxsize=1 << 16)
 def are_opposites(one: str, other: str) -> bool:
     """Hot and cold, and what a prefix turns round: happy and unhappy."""

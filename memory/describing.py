@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+from rewound.eventlog.letting_go import holds_texts
 from rewound.llm.entities import entities_of
 
 CHARS_MAX = 400
@@ -24,6 +25,7 @@ class Description(NamedTuple):
     entities: tuple[str, ...] = ()
 
 
+@holds_texts
 @lru_cache(maxsize=1024)
 def described(text: str) -> Description:
     """By the rules that read drawn statements too."""

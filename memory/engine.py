@@ -23,6 +23,7 @@ from rewound.eventlog.errors import ReadOnly, RewoundError, StoreBusy
 from rewound.eventlog.events import ContentErased, HeadsSealed
 from rewound.eventlog.failpoints import Crash
 from rewound.eventlog.ids import ContainerId, EventId, IdSource
+from rewound.eventlog.letting_go import let_go
 from rewound.eventlog.log import Draft, Log, Recorded
 from rewound.llm.embedding import Succeeding
 from rewound.llm.facts_answerer import FactsAnswerer
@@ -43,7 +44,6 @@ from rewound.memory.rhythm import AT_ONCE, Rhythm
 from rewound.memory.setting_values import RECENT_CHARS
 from rewound.memory.writer import GroupWriter, Job, Task
 from rewound.projections.catalog import WORDS
-from rewound.projections.tokens import clear_cache
 
 if TYPE_CHECKING:
     from rewound.llm.dispatching import Dispatcher
@@ -254,7 +254,7 @@ class Engine:
             self.meaning.forget()
             self.counter.forget()
             self.views.forget_labels()
-            clear_cache()
+            let_go()
             self.onlookers.tell()
 
     def memoise(self, made: deciding.Memoise, actor: Actor = WORKER) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from rewound.eventlog.clock import Clock
 from rewound.eventlog.errors import RewoundError, StoreBusy
 from rewound.eventlog.ids import UuidV7Source
+from rewound.eventlog.letting_go import let_go
 from rewound.eventlog.lmdb_log import LmdbLog
 from rewound.llm.facts_answerer import FactsAnswerer
 from rewound.memory import requests as q
@@ -28,7 +29,6 @@ from rewound.memory.replies import Reply
 from rewound.memory.reranking import Reranks
 from rewound.memory.responding import Responds
 from rewound.memory.rewriting import Rewrites
-from rewound.projections.tokens import clear_cache
 from rewound.projections.views import Views
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class FileReads:
         self._views.forget_labels()
         self.meaning.forget()
         self.counter.forget()
-        clear_cache()
+        let_go()
 
     def close(self) -> None:
         """Wait for reads that are under way, then close the files."""

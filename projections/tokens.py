@@ -32,6 +32,8 @@ from unicodedata import category, combining, normalize
 
 import Stemmer
 
+from rewound.eventlog.letting_go import named
+
 TERM_BYTES_MAX: Final = 64
 """A longer term is replaced by a digest of the whole, so that long look-alikes stay apart."""
 
@@ -244,8 +246,11 @@ _terms = _Terms()
 
 
 def clear_cache() -> None:
-    """Forget every token seen so far (an erase leaves no word behind in memory)."""
+    """Forget every token seen so far."""
     _terms.clear()
+
+
+named(clear_cache, lambda: len(_terms))  # an erase leaves no word behind in memory
 
 
 def tokenize(text: str) -> list[str]:
