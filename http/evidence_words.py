@@ -104,6 +104,7 @@ FLAGS = {
     "past_year": "tells of a past year",
     "plan": "a plan",
     "polarity_differs": "one is denied, the other not",
+    "put_right": "says what was wrong",
     "restated": "stated anew",
     "said_again": "said again",
     "same_kind": "same kind",

@@ -38,7 +38,10 @@ _OPENERS = (
     r"(?: know| to know| remember)?(?: (?:it|that))?|you know|you see|for context|for reference"
     r"|and|but|plus|speaking of [\w' -]{2,40}"
     r"|good (?:morning|evening|afternoon)(?: \w+)?|guess what|don['’]t worry|no worries|good news"
-    r"|bad news|quick update|thankfully|hopefully|personally|clearly|obviously|interestingly"
+    r"|bad news|quick update|correction|(?:scratch|strike) that|i (?:misspoke|lied)|oops"
+    r"|(?:no,? )?(?:i )?take (?:that|it) back|my (?:mistake|bad)|(?:i['’]?m )?just kidding|jk"
+    r"|on second thoughts?|wait,? no|no,? wait|thankfully|hopefully|personally|clearly|obviously"
+    r"|interestingly"
     r"|surprisingly|on (?:a|another) (?:\w+ )?note|aww*|yay|ugh|omg|whoa|bummer|gosh|yikes|yup"
     r"|yea|hmm+)"
 )

@@ -66,6 +66,13 @@ _NOW_IS = re.compile(
     r"(?P<at> at| on| in| for)? (?P<x>.+)",
     re.I,
 )
+_RIGHT = re.compile(
+    r"(?:it (?:is|was) )?(?P<x>[^,;]{1,30}?)(?: (?:was|is) (?:right|correct|fine)(?: after all)?"
+    r"|,? after all)"
+    r"|(?:so |let['’]?s )?(?:go )?back to (?P<y>[^,;]{1,30})",
+    re.I,
+)
+"""What was said before holds after all."""
 _MEAN = re.compile(
     r"(?:what )?i (?:mean|meant)(?: to (?:say|write))?(?: was| is)?:? (?P<x>.+)"
     r"|(?:it )?should (?:be|read|say) (?P<y>.+)|let['’]?s (?:say|do|go with) (?P<z>.+)",
@@ -94,6 +101,9 @@ def correction_in(sentence: str) -> Correction | None:
     if mean and (real or mean["x"] or body.endswith("instead")):
         said = mean["x"] or mean["y"] or mean["z"]
         return _made(said, plain=plain or mean["x"] is not None)
+    right = _RIGHT.fullmatch(body)
+    if right and (real or right["y"] or body.endswith("after all")):
+        return _made(right["x"] or right["y"], plain=plain)
     make = _MAKE.fullmatch(body)
     if make:
         return _made(make["x"], plain=True)

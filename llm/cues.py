@@ -47,6 +47,7 @@ _CORRECTION = re.compile(
     r"\b(?:sorry|make (?:that|it)|actually|(?:i|we) mean(?:t)?|correction|corrected|correcting"
     r"|wrong(?:ly)?|mistake|mistaken|misread|misheard|misspoke|mis-?typed|mis-?remembered|typo"
     r"|mixed up|mix-up|mixed (?:it|them|that)|confused|scratch that|strike that|ignore that|oops"
+    r"|kidding|jk|take (?:that|it) back|i lied"
     r"|my bad|should (?:be|say|have|read)|never (?:was|were|said)|in fact|turns out|turned out"
     r"|not quite right|not right|not true|isn['’]t true|apologies|pardon|let me (?:correct|fix)"
     r"|(?:had|have|got|gotten) (?:it|that|this|them|the \w+) (?:all )?(?:wrong|backwards|mixed)"

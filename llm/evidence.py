@@ -26,6 +26,7 @@ from rewound.llm.grounds import (
     CONTRARY,
     DEPARTED,
     MAY_REVIEW,
+    PUT_RIGHT,
     RENAMED,
     RESTATED,
     SAID_AGAIN,
@@ -38,6 +39,7 @@ from rewound.llm.grounds import (
 from rewound.llm.judging import Claim, Evidence, Pair
 from rewound.llm.limits import differ, limits_of
 from rewound.llm.people import names_people
+from rewound.llm.putting_right import is_put_right
 from rewound.llm.reading import OPINION, Polarity, Reading, Table, read
 from rewound.llm.renaming import renames
 from rewound.llm.stated import kinds_of
@@ -66,6 +68,7 @@ def evidence(pair: Pair, extra: Table = ()) -> Evidence:
     since = not found["new_earlier"]
     found[BOND_TURNED] = YES * (since and bond_turned(pair.new.text, pair.old.text))
     found[DEPARTED] = YES * (since and is_over_by_departure(pair.new.text, pair.old.text))
+    _put_right(found, pair)
     found["limits_differ"] = YES * differ(limits_of(pair.old), limits_of(pair.new))
     _again(found, pair)
     if pair.old.kind is FactKind.EPISODE and old.polarity is Polarity.AFFIRMED:
@@ -463,6 +466,15 @@ def _times(found: Evidence, pair: Pair) -> None:
     found["new_earlier"] = YES * (new.valid_from < old.valid_from)
     found["same_kind"] = YES * (new.kind == old.kind)
     found["episode"] = YES * (FactKind.EPISODE in (new.kind, old.kind))
+
+
+def _put_right(found: Evidence, pair: Pair) -> None:
+    """Whether the older of two values of an attribute is said to have been wrong."""
+    if not (found.get("attribute_same") and found.get("value_different")):
+        return
+    said = about(pair.new.said, pair.new.text) if pair.new.said else pair.new.text
+    if is_put_right(said, pair.old.value, soon=bool(found["day_apart"])):
+        found[PUT_RIGHT] = found["correction_said"] = YES
 
 
 def _again(found: Evidence, pair: Pair) -> None:

@@ -44,6 +44,9 @@ CONTRARY = "contrary"
 """Whether one affirms the very thing that the other denies, and neither says any more: the newer
 one ends the older one."""
 
+PUT_RIGHT = "put_right"
+"""Whether words say that the older value was wrong, of what there may be several of."""
+
 DENIED_BY_ONE = "denied_by_one"
 """Whether one of them denies or ends what it tells of, and the other denies nothing: whatever words
 they have in common, neither repeats the other."""
@@ -86,10 +89,7 @@ def settle(found: Evidence) -> None:
     framed = framed and not found["labels_differ"]
     framed = framed and not found["things_swapped"] and not found.get("dates_differ")
     counted = found.get("numbers_differ") or found["slot_changed"] or found["opposed"]
-    found[REPLACED] = YES * (not elsewhere and same and _is_replaced(found))
-    found[REPLACED] = max(found[name] for name in (REPLACED, RENAMED, BOND_TURNED, DEPARTED))
-    found[CONTRARY] = found.get(CONTRARY, 0) * (same and not (elsewhere or found["old_plan"]))
-    found["conflict"] = max(found["conflict"], found[REPLACED], found[CONTRARY])
+    found["conflict"] = max(found["conflict"], _taken(found, same, elsewhere))
     found["frame_conflict"] = YES * bool(
         (same and framed and counted) or (near and found["state_changed"])
     )
@@ -130,6 +130,15 @@ def settle(found: Evidence) -> None:
     found[MAY_END] = YES * (bool(found[MAY_REVIEW]) and _is_sure(found, same, said, put_right))
 
 
+def _taken(found: Evidence, same: bool, elsewhere: bool) -> int:
+    """Whether the newer one takes the older one's place, whatever they else have in common."""
+    found[REPLACED] = YES * (not elsewhere and same and _is_replaced(found))
+    found[REPLACED] = max(found[name] for name in (REPLACED, RENAMED, BOND_TURNED, DEPARTED))
+    found[CONTRARY] = found.get(CONTRARY, 0) * (same and not (elsewhere or found["old_plan"]))
+    found[PUT_RIGHT] = found.get(PUT_RIGHT, 0) * (same and not elsewhere)
+    return max(found[REPLACED], found[CONTRARY], found[PUT_RIGHT])
+
+
 def _is_beside(found: Evidence, many: bool) -> bool:
     """Allergic to walnuts, allergic to pecans; Nina's home, her sister's home: nothing says that
     one takes the other's place."""
@@ -159,7 +168,7 @@ def _is_sure(found: Evidence, same: bool, said: bool, put_right: bool) -> bool:
     many = bool(found.get("attribute_same")) and not found.get("single")
     if found["also"] and not found["denial"] and (many or not found["correction_said"]):
         return False
-    if found[REPLACED] or found[CONTRARY]:
+    if found[REPLACED] or found[CONTRARY] or found[PUT_RIGHT]:
         return True
     if found["denial"] and (found["denies_after_all"] or _is_denied_here(found)):
         return True

@@ -24,6 +24,7 @@ from rewound.llm.grounds import (
     ELSEWHERE,
     MAY_END,
     MAY_REVIEW,
+    PUT_RIGHT,
     REPLACED,
     RESTATED,
     SAID_AGAIN,
@@ -156,7 +157,7 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if found.get(SAID_AGAIN):
             return Ruling(Outcome.DUPLICATE, max(sure[0], self.margins[0]), Outcome.DUPLICATE)
         ending, rest = sure[1] + sure[2], (sure[0], sure[3], sure[4])
-        taken = found.get(REPLACED) or found.get(CONTRARY)
+        taken = any(found.get(name) for name in (REPLACED, CONTRARY, PUT_RIGHT))
         if taken and found.get(MAY_END) and not found.get(ELSEWHERE):
             return self._ended(sure, max(ending, self.margins[1]), found)
         near = bool(found.get(COMPARABLE))

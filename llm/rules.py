@@ -124,7 +124,8 @@ _WORD = re.compile(r"[^\W\d_]{2}")
 _REFERS = re.compile(
     r"\b(?:s?he|it|t?here|that|they|them|him|his|her|its|their|(?:s?he|it|they)['’]\w+|no|not"
     r"|sorry|actually"
-    r"|oops|wait|correction|final\w*|update|edit|mean|meant|instead|scratch|rather|typo)\b",
+    r"|oops|wait|correction|final\w*|update|edit|mean|meant|instead|scratch|rather|typo"
+    r"|back to|after all)\b",
     re.I,
 )
 _REFERS_WITHIN = 300

@@ -47,7 +47,7 @@ _SMALL_TALK = re.compile(
     r"|sure.*"
     r"|not sure.*|afraid (?:so|not|that).*|all ears|in|excited to hear.*|impressed.*|confused.*)"
     r"|i (?:see|understand|agree|know|think so|hope so|guess.*|suppose.*|hear (?:that|ya)|get it"
-    r"|knew it"
+    r"|knew it|lied|misspoke|take (?:that|it) back"
     r"|(?:totally|completely|fully|really) (?:agree|understand|get it)|bet|mean(?: it)?|swear"
     r"|promise"
     r"|don't (?:know|think so|mind|care|understand)|can't wait|appreciate (?:it|that|this"
@@ -212,7 +212,8 @@ def is_reported(low: str, text: str) -> bool:
 
 _UNREAL = re.compile(
     r"(?:(?:were|had|should) (?:i|you|we|he|she|it|they|my \w+)\b[^,]{0,200},"
-    r"|assuming\b|supposing\b|just kidding|[^,]*,? (?:just|only) (?:kidding|joking)$|[^,]*, not$)"
+    r"|assuming\b|supposing\b|just kidding(?!\s*[,.!:;—–-]+\s*\w)"
+    r"|[^,]*,? (?:just|only) (?:kidding|joking)$|[^,]*, not$)"
 )
 _BY_OTHERS = re.compile(
     r"[,:;] (?!(?:i|we)\b)(?:[\w'-]+ ){1,3}?(?:said|says|wrote|writes|told (?:me|us)|claims|claimed"
