@@ -54,6 +54,7 @@ def cli(data: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
     monkeypatch.setenv("REWOUND_EMBEDDER", "none")
     monkeypatch.setenv("REWOUND_EXTRACTOR", "none")
     monkeypatch.setenv("REWOUND_JUDGE", "none")
+    monkeypatch.setattr("rewound.http.cli_base.SETTLE_S", 60.0)  # however slow the machine
 
     def run(*args: str, code: int = 0, **more: Any) -> Result:
         result = CliRunner().invoke(main, [str(arg) for arg in args], **more)

@@ -327,7 +327,7 @@ def test_a_server_that_is_asked_to_end_answers_what_it_has(tmp_path: Path) -> No
         def write(number: int) -> list[str]:
             done: list[str] = []
             with httpx.Client(base_url=url, trust_env=False, timeout=30) as own:
-                for step in range(400):
+                for step in range(200):
                     text = f"Writer {number}, step {step}."
                     try:
                         reply = own.post("/v1/facts", json={"container": "s", "text": text})

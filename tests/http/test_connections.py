@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import NamedTuple
@@ -145,10 +146,14 @@ def test_nobody_is_cut_off_who_is_being_answered() -> None:
 
 def test_a_first_request_must_come_soon_but_may_take_longer() -> None:
     async def run() -> None:
-        async with running(Limits(first_s=0.05)) as server:
+        loop, clock, passed = asyncio.get_running_loop(), time.monotonic, 0.0
+        loop.time = lambda: clock() + passed  # type: ignore[method-assign]
+        async with running(Limits(first_s=20)) as server:
             busy, silent, half = [await server.connect() for _ in range(3)]
             busy.writer.write(HEAD)
             half.writer.write(GET[:-2])
+            await until(lambda: server.under_way() == 1)
+            passed = 21.0
             assert await silent.closed()
             assert await half.closed()
             assert await busy.status(b"{}") == 400

@@ -2,6 +2,7 @@
 
 import contextlib
 import http.server
+import socket
 import threading
 from collections.abc import Iterator
 
@@ -20,3 +21,12 @@ def listening(handler: type[http.server.BaseHTTPRequestHandler]) -> Iterator[str
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def kept_port() -> socket.socket:
+    """A free port of this machine, which is nobody else's until this is closed, also while no
+    server listens there: bound, but for who may use an address again."""
+    one = socket.socket()
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    one.bind(("127.0.0.1", 0))
+    return one

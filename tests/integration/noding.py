@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tests.integration.listening import kept_port
+
 Good = Callable[[str], Any]
 
 
@@ -36,7 +38,8 @@ class ScriptedNode:
         self.asked = threading.Event()
         self.lock = threading.Lock()
         self.sockets: set[socket.socket] = set()
-        self.port = 0
+        self._kept = kept_port()
+        self.port: int = self._kept.getsockname()[1]
         self._server: http.server.ThreadingHTTPServer | None = None
         self._thread: threading.Thread | None = None
         self.revive()
@@ -53,10 +56,7 @@ class ScriptedNode:
     def revive(self) -> None:
         """Listen, where it did before."""
         handler = type("Handler", (_Handler,), {"node": self})
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", self.port), handler)
-        server.daemon_threads = True
-        server.block_on_close = False
-        self.port = server.server_port
+        server = _Server(("127.0.0.1", self.port), handler)
         self._server = server
         self._thread = threading.Thread(
             target=server.serve_forever, kwargs={"poll_interval": 0.005}, daemon=True
@@ -80,6 +80,18 @@ class ScriptedNode:
     def hang(self) -> None:
         self.go_on.clear()
 
+    def close(self) -> None:
+        """Let whoever hangs go, and be there no more."""
+        self.go_on.set()
+        self.kill()
+        self._kept.close()
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 128
+    daemon_threads = True
+    block_on_close = False
+
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     node: ScriptedNode
@@ -91,6 +103,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         super().setup()
         with self.node.lock:
             self.node.sockets.add(self.request)
+
+    def handle(self) -> None:
+        if self.server is self.node._server:  # else it was killed before this thread got its turn
+            super().handle()
 
     def finish(self) -> None:
         with contextlib.suppress(OSError):
@@ -174,5 +190,4 @@ def nodes(count: int = 1, slots: int = 1) -> Iterator[list[ScriptedNode]]:
         yield made
     finally:
         for node in made:
-            node.go_on.set()
-            node.kill()
+            node.close()

@@ -113,8 +113,10 @@ def test_a_clock_put_back_lets_nothing_wait_for_it(tmp_path: Path, node: Scripte
         calm.clock.at -= 50 * S
         calm.say(2)
         assert calm.states() == ["waiting", "waiting"], "as if it stood"
+        calm.memory.workers("pause")  # until all three are there to be read together
         calm.clock.at -= 3600 * S
         calm.say(3)
+        calm.memory.workers("resume")
         eventually(lambda: len(calm.facts()) == 3)
         assert calm.read() == [[box(1), box(2), box(3)]]
     left = Calm(tmp_path, node)

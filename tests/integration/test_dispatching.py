@@ -39,7 +39,7 @@ SCHEMA = {
     "required": ["facts"],
 }
 SOON = Pace(probe_s=0.05)
-IN_TIME = r"within 0\.0\d+ s|in time"
+IN_TIME = r"within (0\.0\d+|\d+e-\d+) s|in time"
 LONG_S = 30.0
 """Far more than anything here takes: whoever waits so long waits in vain."""
 

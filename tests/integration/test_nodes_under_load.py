@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from rewound.llm import breaking
+from rewound.llm import breaking, looking
+from rewound.llm.looking import Seen
 from rewound.llm.nodes import Node, Role
 from rewound.memory import Memory
 from rewound.memory.models import Models
 from tests.integration.noding import ScriptedNode, nodes
-from tests.integration.test_dispatching import eventually
+from tests.integration.test_dispatching import LONG_S, eventually
 
 BOX = re.compile(r"Box (\d+) holds (\d+) pens")
 MESSAGES = 24
@@ -22,9 +23,8 @@ MESSAGES = 24
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who is killed is found at once, and who hangs soon."""
-    pace = breaking.Pace(probe_s=0.05, probe_timeout_s=0.5)
-    monkeypatch.setattr(breaking, "PACE", pace)
+    """Who is killed is found at once."""
+    monkeypatch.setattr(breaking, "PACE", breaking.Pace(probe_s=0.05, probe_timeout_s=LONG_S))
 
 
 def box(told: str) -> Any:
@@ -75,9 +75,26 @@ def slow(server: ScriptedNode) -> None:
     server.delay_s = 0.1
 
 
+class Seeing:
+    """A look that sees what hangs without a timeout, which one that is only slow could exceed."""
+
+    def __init__(self, server: ScriptedNode) -> None:
+        self.server = server
+
+    def __call__(self) -> Seen:
+        return Seen(self.server.well, self.server.slots)
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+
 @pytest.mark.parametrize("harm", [ScriptedNode.kill, ScriptedNode.hang, slow])
-def test_no_job_is_lost_and_no_fact_is_there_twice(tmp_path: Path, harm: Harm) -> None:
+def test_no_job_is_lost_and_no_fact_is_there_twice(
+    tmp_path: Path, harm: Harm, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with nodes(3) as servers, Memory(tmp_path, models=models_at(servers)) as memory:
+        at = {server.url: server for server in servers}
+        monkeypatch.setattr(looking, "Looker", lambda one, timeout_s: Seeing(at[one.url]))
         memory.own()
         for server in servers:
             server.delay_s = 0.01
@@ -96,13 +113,21 @@ def test_no_job_is_lost_and_no_fact_is_there_twice(tmp_path: Path, harm: Harm) -
 def test_facts_are_drawn_side_by_side(tmp_path: Path) -> None:
     """As many calls at once as the nodes have slots."""
     with nodes(3, slots=2) as servers, Memory(tmp_path, models=models_at(servers)) as memory:
-        memory.own()
+        full = threading.Event()
+
+        def within() -> None:
+            """Nobody answers before all are as busy as they can be."""
+            if sum(server.inside for server in servers) == 6:
+                full.set()
+            full.wait(LONG_S)
+
         for server in servers:
-            server.delay_s = 0.02
+            server.within = within
+        memory.own()
         memory.container("a").add_messages(said("a"))
         memory.workers("wait")
         assert drawn(memory, "a") == wanted("a")
-        assert [server.most for server in servers] == [2, 2, 2]
+        assert [server.most for server in servers] == [2, 2, 2] and full.is_set()
 
 
 @pytest.mark.parametrize("role", ["embed", "decide"])

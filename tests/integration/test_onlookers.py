@@ -18,7 +18,7 @@ from rewound.llm import breaking
 from rewound.memory import requests as q
 from rewound.memory import wire
 from rewound.memory.file_reads import FileReads
-from rewound.memory.link import Link
+from rewound.memory.link import WAIT_S, Link
 from rewound.memory.looking_on import LookingOn
 from rewound.memory.meaning import Meaning
 from rewound.memory.models import NO_MODELS, Models
@@ -155,6 +155,7 @@ def test_who_looks_on_never_becomes_the_owner(tmp_path: Path) -> None:
     owner = Link(tmp_path / "data", models=NO_MODELS)
     remember(owner, "One.")
     assert owner.owns
+    link._link._wait_s = WAIT_S  # now somebody answers, if slowly
     remember(link, "Two.")
     page = link.call(q.List())
     assert isinstance(page, Page) and [item.text for item in page.items] == ["One.", "Two."]

@@ -664,6 +664,12 @@ def test_whatever_happens_meanwhile_each_source_has_its_facts_once(
 # --- the thread
 
 
+@pytest.fixture
+def unprompted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No duty is looked at by itself after opening: each step is one that a test brought about."""
+    monkeypatch.setattr(workers_module, "LOOK_S", 3_600.0)
+
+
 class Duty:
     name = "counting"
     short = True
@@ -680,6 +686,7 @@ class Duty:
         return outcome
 
 
+@pytest.mark.usefixtures("unprompted")
 def test_a_duty_is_done_until_there_is_nothing_more(tmp_path: Path) -> None:
     shop = Shop(tmp_path, durable=False)
     with shop.engine() as engine:
@@ -691,6 +698,7 @@ def test_a_duty_is_done_until_there_is_nothing_more(tmp_path: Path) -> None:
         assert not workers.run_until_idle(60)
 
 
+@pytest.mark.usefixtures("unprompted")
 def test_an_error_ends_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     shop = Shop(tmp_path, durable=False)
     with shop.engine() as engine:
@@ -809,6 +817,7 @@ def test_a_duty_that_waits_for_its_model_keeps_no_other_waiting(tmp_path: Path) 
         assert len(held.done) == 1, "its call was given up, and no step followed"
 
 
+@pytest.mark.usefixtures("unprompted")
 def test_duties_together_are_done_one_after_the_other(tmp_path: Path) -> None:
     shop = Shop(tmp_path, durable=False)
     with shop.engine() as engine:
@@ -845,6 +854,7 @@ def test_nothing_noticed_is_left_however_it_falls(tmp_path: Path) -> None:
         workers.stop()
 
 
+@pytest.mark.usefixtures("unprompted")
 def test_a_crash_in_one_thread_is_told_to_who_waits_for_another(tmp_path: Path) -> None:
     shop = Shop(tmp_path, durable=False)
     with shop.engine() as engine:

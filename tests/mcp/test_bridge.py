@@ -28,6 +28,7 @@ from rewound.http.problems import Error, Problem, telling_of
 from rewound.memory import requests as q
 from rewound.memory.link import Link
 from rewound.memory.replies import Page, Reply
+from tests.integration.listening import kept_port
 from tests.mcp.driving import (
     INITIALIZE,
     MODES,
@@ -208,10 +209,10 @@ def said(client: Raw, name: str = "search") -> str:
 
 @pytest.mark.slow
 def test_an_absent_server_is_told_and_found_again(routes: list[web.RouteDef]) -> None:
-    with served(routes) as first:
-        port = first.port
+    kept = kept_port()
+    port = kept.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
-    with raw(COMMAND, REWOUND_URL=url) as client:
+    with kept, raw(COMMAND, REWOUND_URL=url) as client:
         greeting = client.ask(INITIALIZE)["result"]
         assert f"{url} (REWOUND_URL) cannot be reached" in greeting["instructions"]
         assert greeting["capabilities"]["tools"]["listChanged"] is True

@@ -410,13 +410,32 @@ def test_a_signal_ends_it_after_the_calls_it_has_taken(data: Path, number: int) 
     assert remembered(data) == ["Fact 0."]
 
 
+LATE = """
+import os, sys, time
+from rewound.http import cli, mcp_stdio
+def late(process):
+    while not os.path.exists(sys.argv[2]):
+        time.sleep(0.01)
+    serve(process)
+serve, mcp_stdio.Process._serve = mcp_stdio.Process._serve, late
+cli.main(["mcp", "--data", sys.argv[1]])
+"""
+
+
+def late(data: Path, loads: Path) -> list[str]:
+    """A server that does not load the SDK before there is that file."""
+    return [sys.executable, "-c", LATE, str(data), str(loads)]
+
+
 @pytest.mark.slow
-def test_a_signal_while_the_sdk_is_loading_loses_no_call(data: Path) -> None:
-    with raw(stdio(data)) as server:
+def test_a_signal_while_the_sdk_is_loading_loses_no_call(data: Path, tmp_path: Path) -> None:
+    loads = tmp_path / "loads"
+    with raw(late(data, loads)) as server:
         server.send(INITIALIZE, INITIALIZED, tool_call(1, "remember", {"text": "Fact 1."}))
         assert server.ask(request(2, "ping"))["id"] == "init"
         assert server.receive()["id"] == 2  # so the call before it has been taken
         server.process.send_signal(signal.SIGTERM)
+        loads.touch()
         (answer,) = _last(server)
         assert answer["id"] == 1
         assert answer["result"]["isError"] is False
@@ -442,10 +461,11 @@ child.wait()
 
 @pytest.mark.slow
 @pytest.mark.parametrize("loaded", [False, True])
-def test_it_ends_with_its_parent(data: Path, loaded: bool) -> None:
+def test_it_ends_with_its_parent(data: Path, loaded: bool, tmp_path: Path) -> None:
     """The input stays open, in our hands: only the parent dies."""
-    command = [sys.executable, "-c", PARENT, *stdio(data)]
-    with raw(command) as server:
+    loads = tmp_path / "loads"
+    child = stdio(data) if loaded else late(data, loads)
+    with raw([sys.executable, "-c", PARENT, *child]) as server:
         server.open()
         if loaded:
             assert server.ask(tool_call(0, "list", {}))["result"]["isError"] is False
@@ -454,6 +474,7 @@ def test_it_ends_with_its_parent(data: Path, loaded: bool) -> None:
         if not loaded:
             assert said[0]["id"] == 2
         server.process.kill()
+        loads.touch()
         said += _last(server)  # ends when the grandchild, which holds the output too, has ended
         assert {answer["id"] for answer in said} == {1, 2}
     assert remembered(data) == ["Fact 1."]

@@ -228,7 +228,10 @@ def test_texts_are_those_of_the_moment(store: Store) -> None:
 TEXTS = ("Tea is hot", "tea is HOT!", "Milk is cold", "Hot is tea", "milk is cold?", "Rain")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=40,
+)
 @given(st.permutations(range(6)), st.integers(0, 7))
 def test_a_longer_list_begins_as_a_shorter_one(store: Store, order: list[int], limit: int) -> None:
     ids = sorted(store.listed()) or sorted(store.remember(*TEXTS))
