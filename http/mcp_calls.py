@@ -152,6 +152,11 @@ def _nothing_yet(request: q.Request | None, note: str) -> r.Reply | None:
                 container=container, subject=None, text="", tokens=0, budget=budget, stable=(),
                 recent=(), buckets={}, left_out=0, moment=moment, notes=notes,
             )  # fmt: skip
+        case q.Jobs(container=container):
+            return r.JobList(
+                container=container, pending=0, failed=0, parked=0, jobs=(), moment=moment,
+                notes=notes,
+            )  # fmt: skip
         case q.List(container=container, limit=limit):
             return r.Page(
                 container=container, items=(), total=0, limit=limit, has_more=False, cursor=None,

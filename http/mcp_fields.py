@@ -151,6 +151,11 @@ LIST = {
     "include_superseded": _SUPERSEDED,
     "include_forgotten": s.flag("Also what was forgotten, to find what to restore."),
 }
+PENDING = {
+    "limit": s.whole("At most so many on a page.", 1, LIMIT_MAX, LIST_LIMIT),
+    "cursor": s.text("Where the last page ended: the `cursor` of its answer."),
+    "scope": SCOPE,
+}
 WHY = {"id": s.text("Id of a fact (fact_…)."), **_ASKED}
 TIMELINE = {
     "subject": s.text("Whom or what it is about, such as: Nina."),

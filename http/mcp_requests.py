@@ -102,6 +102,15 @@ def list_items(container: str, given: Arguments) -> q.Request:
     )
 
 
+def pending(container: str, given: Arguments) -> q.Request:
+    return q.Jobs(
+        container=container,
+        limit=given.get("limit", LIST_LIMIT),
+        scope=_scope(given),
+        **_chosen(given, "cursor"),
+    )
+
+
 def history(container: str, given: Arguments) -> q.Request:
     chosen = _chosen(given, "id", "as_of", "valid_at", "include_forgotten")
     return q.History(container=container, **chosen)

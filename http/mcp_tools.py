@@ -17,6 +17,7 @@ from rewound.http.mcp_requests import (
     forget,
     history,
     list_items,
+    pending,
     profile,
     remember,
     restore,
@@ -133,6 +134,16 @@ TABLE = (
         arguments=s.fields(f.LIST),
         reply=r.Page,
         request=list_items,
+        annotations=READS,
+    ),
+    Tool(
+        name="pending",
+        title="Tell what is still to come",
+        description="What was sent and has not been read for facts yet, and what failed and why. "
+        "Look here when what was told lately is not found.",
+        arguments=s.fields(f.PENDING),
+        reply=r.JobList,
+        request=pending,
         annotations=READS,
     ),
     Tool(

@@ -33,6 +33,8 @@ def told(reply: r.Reply, tool: str) -> str:
             lines = _chronicle(reply)
         case r.Page():
             lines = _page(reply)
+        case r.JobList():
+            lines = _jobs(reply)
         case r.Versions():
             lines = _versions(reply)
         case r.Forgot():
@@ -142,6 +144,30 @@ def _page(reply: r.Page) -> list[str]:
         shown = f"{len(reply.items)} of {counted(reply.total, 'item')} shown"
         lines.append(f"{shown}; the next page: cursor {reply.cursor}")
     return lines
+
+
+def _jobs(reply: r.JobList) -> list[str]:
+    """The counts that are not 0, then what there is on this page."""
+    counts = {
+        "pending": reply.pending,
+        "failed": reply.failed,
+        "parked": reply.parked,
+        "without a vector": reply.unembedded,
+        "facts to be compared": reply.unjudged,
+    }
+    told = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+    lines = [told or "all that was sent has been read", *map(_job, reply.jobs)]
+    if reply.has_more:
+        shown = f"{len(reply.jobs)} of {counted(reply.total, 'source')} shown"
+        lines.append(f"{shown}; the next page: cursor {reply.cursor}")
+    return lines
+
+
+def _job(job: r.Job) -> str:
+    again = f"again at {job.retry_at}" if job.retry_at else None
+    tried = counted(job.attempts, "attempt") if job.attempts else None
+    about = "; ".join(part for part in (job.why, tried, again) if part)
+    return f"- {job.state}: {job.kind} {job.source}" + (f" ({about})" if about else "")
 
 
 def _versions(reply: r.Versions) -> list[str]:

@@ -121,7 +121,7 @@ def _source(event: e.ExtractionFinished | e.ExtractionFailed) -> list[bytes]:
 
 JOBS = v.View(
     name="jobs",
-    version=3,
+    version=4,
     state=JobRow,
     handles={
         e.DocumentIngested: _document,

@@ -27,6 +27,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "search": {"query": "Ann"},
     "context": {"query": "where does Ann live"},
     "list": {},
+    "pending": {},
     "history": {},
     "why": {},
     "timeline": {"subject": "Ann Berg"},

@@ -34,13 +34,14 @@ GOOD: dict[str, dict[str, Any]] = {
     "search": {"query": "Ann"},
     "context": {"query": "Ann"},
     "list": {},
+    "pending": {},
     "history": {"id": "fact_01m8mh6fnhe009jwbrj9t957m4"},
     "forget": {"ids": ["fact_01m8mh6fnhe009jwbrj9t957m4"]},
     "restore": {"ids": ["fact_01m8mh6fnhe009jwbrj9t957m4"]},
     "undo": {"id": "ev_01m8mh6fnhe009jwbrj9t957m4"},
 }
 
-READING = ("profile", "search", "context", "list", "history", "why", "timeline")
+READING = ("profile", "search", "context", "list", "pending", "history", "why", "timeline")
 
 # Values that a field of a type cannot take.
 BAD: dict[str, list[Any]] = {
@@ -357,7 +358,17 @@ def test_every_tool_answers_with_the_reply_of_the_store(link: Link) -> None:
     fact = written["items"][0]["id"]
     assert fact in written["told"]
     newer = ask("remember", text="Ann lives in Rome.", updates=fact)["items"][0]["id"]
-    ask("add_conversation", messages=[{"content": "I moved.", "name": "Bob"}], scope={"user": "b"})
+    assert ask("pending")["told"] == "2 facts to be compared"
+    said = ask(
+        "add_conversation", messages=[{"content": "I moved.", "name": "Bob"}], scope={"user": "b"}
+    )
+    (message,) = (item["id"] for item in said["items"])
+    due = ask("pending", limit=1)
+    assert due["told"].splitlines() == [
+        "1 pending, 2 facts to be compared",
+        f"- pending: message {message}",
+    ]
+    assert ask("pending", scope={"user": "a"})["jobs"] == []
     found = ask("search", query="Ann", include_superseded=True)
     assert {hit["id"] for hit in found["hits"]} == {fact, newer}
     assert all(part in found["told"] for part in (fact, newer, "2026-03-01", "superseded"))
@@ -391,7 +402,7 @@ def test_every_tool_answers_with_the_reply_of_the_store(link: Link) -> None:
 
 
 def test_before_anything_is_written_readers_find_nothing(link: Link) -> None:
-    for name in ("profile", "search", "context", "list"):
+    for name in ("profile", "search", "context", "list", "pending"):
         result = called(link, "work", name, GOOD[name])
         assert result["isError"] is False
         assert "nothing is remembered yet" in told(result)
