@@ -26,10 +26,12 @@ def test_durable_laws() -> None:
     judge(DurableLaws, QUICK[1])
 
 
+@pytest.mark.timeout(400)
 def test_laws_with_vectors() -> None:
     judge(MeaningLaws, QUICK[2])
 
 
+@pytest.mark.timeout(400)
 def test_durable_laws_with_vectors() -> None:
     judge(DurableMeaningLaws, QUICK[3])
 
