@@ -3,7 +3,8 @@
 Rows can only have changed where something happened, so the events between the moments name the
 rows to compare: facts, documents, messages and the container itself (passages and jobs follow from
 these). What time alone did (facts that expired or whose time was over) and what was forgotten,
-restored or erased meanwhile is told too; the name of what was done stands in `fields`.
+restored or erased meanwhile is told too; the name of what was done stands in `fields`. So does, of
+a fact that was learned and held no more by the end, how it stands then.
 """
 
 from collections import Counter
@@ -44,6 +45,8 @@ BEGINNING_CHARS = 200
 """Characters of a document or message that a change tells."""
 
 _ITEMS = (Kind.FACT, Kind.DOCUMENT, Kind.MESSAGE)
+_OVER = frozenset(("superseded", "corrected", "repeated", "ended", "expired"))
+"""How a fact stands that was learned, and held no more by the end."""
 _INTERNAL = frozenset({"at", "recorded_at", "made_at", "stated_from", "stated_to", "superseded_by"})
 _SHOWN_AS: dict[str, str] = {"pieces": "text", "unsaid": "ended"}
 
@@ -168,8 +171,12 @@ def _change(sides: Sides, ref: Ref, before: Any, after: Any) -> Seen | None:
     side, state = (sides.end, after) if after is not None else (sides.start, before)
     shown = state if ref.kind in _ITEMS else None
     if before is None or after is None:
-        word: Literal["appears", "disappears"] = "appears" if before is None else "disappears"
-        return None if state is None else Seen(ref, word, (), side, shown)
+        if state is None:
+            return None
+        if before is not None:
+            return Seen(ref, "disappears", (), side, shown)
+        over = side.standing(ref, state).state if ref.kind is Kind.FACT else ""
+        return Seen(ref, "appears", (over,) if over in _OVER else (), side, shown)
     fields = different(sides.view, before, after)
     return Seen(ref, "changes", fields, side, shown) if fields else None
 

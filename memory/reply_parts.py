@@ -32,7 +32,8 @@ class Change(Part, frozen=True, kw_only=True):
     change: Literal["appears", "disappears", "changes"]
     text: str | None = None
     fields: tuple[str, ...] = ()
-    """Names of what changed."""
+    """Names of what changed; of a fact that a diff says was learned, how it stands at the end
+    where it holds no more: superseded, corrected, repeated, ended or expired."""
 
 
 class Source(Part, frozen=True, kw_only=True, omit_defaults=True):

@@ -630,6 +630,21 @@ def test_a_diff_equals_comparing_two_dumps(store: Store) -> None:
     assert b"dog" not in msgspec.json.encode(reply)
 
 
+def test_a_diff_says_of_what_was_learned_that_it_holds_no_more(store: Store) -> None:
+    (tea,) = store.remember("Ann likes tea.")
+    (flat,) = store.remember("Ann lives in Rome.", valid_from="2001", valid_to="2004")
+    (brief,) = store.remember("Ann walks.", expires_at=show_us(START_US + HOUR_US))
+    store.clock.at += 2 * HOUR_US
+    (dog,) = store.remember("Ann has a dog.")
+    coffee = store.update(tea, "Ann likes coffee.")
+    reply = store.ask(q.Diff(container=store.name, start="@1"))
+    assert {change.id: change.fields for change in reply.learned} == {
+        tea: ("superseded",), flat: ("ended",), brief: ("expired",), dog: (), coffee: (),
+    }  # fmt: skip
+    then = store.ask(q.Diff(container=store.name, start="@1", end="@2"))
+    assert [(change.id, change.fields) for change in then.learned] == [(tea, ())]
+
+
 def test_a_diff_tells_what_time_alone_did(store: Store) -> None:
     (fact,) = store.remember("Ann walks.", expires_at=show_us(START_US + HOUR_US))
     store.clock.at += 2 * HOUR_US
