@@ -38,7 +38,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
     "Put in": _entries(
         "cli_feed",
         ("ingest", "Keep files, folders or standard input as documents."),
-        ("import", "Keep a chat, one JSON object a line."),
+        ("import", "Keep a chat, or what another memory exported."),
     )
     | _entries("cli_write", ("remember", "Remember a statement word for word.")),
     "Ask": _entries(

@@ -136,12 +136,13 @@ def _ingested(feed: Feed, items: list[Item], skipped: list[Skip], removed: list[
 @common_options
 @click.pass_context
 def import_command(ctx: click.Context, /, file: str, **given: Any) -> None:
-    """Keep a chat, one JSON object a line, or what another memory exported.
+    """Keep a chat, or what another memory exported.
 
-    FILE is a path or - for standard input. A line holds content, and may hold id, conversation,
-    role, name, time, tags, metadata and importance. Exports of memry, mcp-memory-service,
-    MemMachine, Supermemory and Mem0 are known by what they hold. What cannot be taken is told with
-    its number; the rest is kept. Importing a file again adds only what is new.
+    FILE is a path or - for standard input. A chat is one JSON object a line, or a list of them: it
+    holds content, and may hold id, conversation, role, name, time, tags, metadata and importance.
+    Exports of memry, mcp-memory-service, MemMachine, Supermemory and Mem0 are known by what they
+    hold. What cannot be taken is told with its number; the rest is kept. Importing a file again
+    adds only what is new.
     """
     state = state_of(ctx)
     feed = Feed(state, writing(given))

@@ -120,10 +120,25 @@ def _share(value: Any, schema: Schema, field: str) -> float:
 def _list(value: Any, schema: Schema, field: str) -> list[Any]:
     if isinstance(value, str):
         parsed = _parsed(value)
-        value = value if parsed is None else parsed
+        value = _alone(value, schema["items"]) if parsed is None else parsed
     if not isinstance(value, list):
         raise _wrong(field, _form(schema), value)
     return value
+
+
+def _alone(value: str, items: Schema) -> Any:
+    """A text in place of a list: one word, or names that only such a list holds.
+
+    Of other texts, and of such as begin like JSON, it is not sure what they mean.
+    """
+    if items["type"] != "string":
+        return value
+    parts = [part.strip() for part in value.split(",")]
+    names = items.get("enum", ())
+    if all(part in names for part in parts):
+        return parts
+    is_word = len(parts) == 1 and len(value.split()) == 1 and parts[0][0] not in "[{"
+    return parts if is_word and not names else value
 
 
 def _parsed(value: str) -> list[Any] | None:

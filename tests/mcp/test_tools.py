@@ -228,6 +228,30 @@ def test_a_list_in_text_is_that_list() -> None:
     assert request.filters.kinds == ()
 
 
+@pytest.mark.parametrize(
+    ("given", "read_as"),
+    [
+        ({"tags": "food"}, {"tags": ("food",)}),
+        ({"kinds": "preference"}, {"kinds": ("preference",)}),
+        ({"what": "fact, message"}, {"what": ("fact", "message")}),
+    ],
+)
+def test_a_word_in_place_of_a_list_is_a_list_of_it(given: Any, read_as: Any) -> None:
+    _, request = prepared("default", "search", {"query": "x", **given})
+    assert isinstance(request, q.Search)
+    assert {name: getattr(request.filters, name) for name in read_as} == read_as
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [("tags", "food,drink"), ("tags", "my food"), ("tags", "[food]"), ("kinds", "preference,x"),
+     ("kinds", "dislike"), ("tags", " ")],
+)  # fmt: skip
+def test_a_text_that_might_be_one_or_several_is_no_list(field: str, text: str) -> None:
+    result = called(Silent(), "default", "search", {"query": "x", field: text})
+    assert result["isError"] is True and told(result).startswith(f"{field} must be a list such as")
+
+
 @pytest.mark.parametrize("five", ["5", " 5 ", 5, 5.0])
 def test_a_number_in_text_is_that_number(five: Any) -> None:
     _, request = prepared("default", "search", {"query": "x", "limit": five})
