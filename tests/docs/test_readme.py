@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from rewound.http.exports import SOURCES
 from rewound.memory import Memory
 from rewound.memory.models import Models
 
@@ -30,3 +31,8 @@ def test_the_first_question_finds_what_the_readme_says(tmp_path: Path) -> None:
         assert hit.text.rstrip(".") == promised[1]
         assert written.items[0].id in {source.id for source in hit.sources}
         assert "lemon tree" in memory.context(**sent("context")).text
+
+
+def test_the_readme_names_every_export_that_is_known() -> None:
+    (section,) = re.findall(r"## Coming from another memory\n(.*?)\n## ", README, flags=re.DOTALL)
+    assert [source for source in SOURCES if source not in section] == []
