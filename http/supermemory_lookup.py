@@ -6,13 +6,20 @@ from typing import Protocol
 
 from rewound.memory import RewoundError
 from rewound.memory import requests as q
-from rewound.memory.replies import Reply, Shown, Versions, View
+from rewound.memory.replies import Page, Reply, Shown, Versions, View
 
 
 class Link(Protocol):
     """A store that answers questions."""
 
     def call(self, request: q.Request) -> Reply: ...
+
+
+_PAGE = 1_000
+
+
+def _start(passage: View) -> int:
+    return (passage.sources[0].start or 0) if passage.sources else 0
 
 
 class Lookup:
@@ -37,6 +44,27 @@ class Lookup:
             reply = self._ask(q.Get(container=self._container, id=item))
             self._items[item] = reply.item if isinstance(reply, Shown) else None
         return self._items[item]
+
+    def passages(self, document: str) -> list[View]:
+        """The passages of a document, in their order in it."""
+        found: list[View] = []
+        cursor: str | None = None
+        while True:
+            reply = self._ask(
+                q.List(
+                    container=self._container,
+                    what="passage",
+                    limit=_PAGE,
+                    cursor=cursor,
+                    filters=q.Filters(source=document),
+                )
+            )
+            if not isinstance(reply, Page):
+                return []
+            found += reply.items
+            cursor = reply.cursor
+            if cursor is None:
+                return sorted(found, key=_start)
 
     def extended(self, versions: tuple[View, ...], number: int) -> tuple[View, ...]:
         """The facts that one of these versions adds to, as far as they are still there."""

@@ -27,7 +27,7 @@ from rewound.http.problems import JSON_HEADERS, invalid
 from rewound.http.supermemory_filters import conditions
 from rewound.http.supermemory_hits import Include, Result, results
 from rewound.http.supermemory_profile import AskProfile, Profile, profile_of
-from rewound.http.supermemory_words import Declared, Handler, answered, theirs
+from rewound.http.supermemory_words import Declared, Handler, answered, one_tag, theirs
 from rewound.memory import RewoundError
 from rewound.memory import requests as q
 from rewound.memory.foreign_ids import made_at, uuid_of
@@ -201,7 +201,7 @@ def _found(desk: Desk, sent: SearchMemories) -> Matches:
     started = time.perf_counter()
     _check_supported(sent)
     asked = q.Search(
-        container=_container(sent),
+        container=one_tag(sent.container_tag, sent.container_tags),
         query=sent.q,
         limit=sent.limit,
         nearest=sent.threshold is not None,
@@ -240,13 +240,6 @@ def _profiled(desk: Desk, sent: AskProfile) -> Profiled:
         filters=sent.filters,
     )
     return Profiled(profile=profile, search_results=_found(desk, search))
-
-
-def _container(sent: SearchMemories) -> str:
-    tags = [*(sent.container_tags or ()), *filter(None, [sent.container_tag])]
-    if len(set(tags)) != 1:
-        raise invalid("give exactly one containerTag", "containerTag")
-    return tags[0]
 
 
 def _check_supported(sent: SearchMemories) -> None:

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from rewound.http.asking import Desk, encode
 from rewound.http.connections import ASKER
-from rewound.http.problems import JSON_HEADERS, ErrorDetail
+from rewound.http.problems import JSON_HEADERS, ErrorDetail, invalid
 from rewound.memory.hearing import Asker, asked_by
 
 PREFIXES = ("/v3/", "/v4/", "/ns/", "/v5/")
@@ -44,9 +44,18 @@ class Declared(NamedTuple):
     """Whether it answers with Markdown too, where the Accept header asks for that."""
 
 
-def theirs(notes: tuple[str, ...]) -> tuple[str, ...]:
+def theirs(notes: tuple[str, ...], threshold: str = "threshold") -> tuple[str, ...]:
     """Notes of ours that name a field, in the words of a client that has another for it."""
-    return tuple(note.replace("which `nearest` shows", "which threshold 0 shows") for note in notes)
+    shown = f"which {threshold} 0 shows"
+    return tuple(note.replace("which `nearest` shows", shown) for note in notes)
+
+
+def one_tag(tag: str | None, tags: tuple[str, ...] | None) -> str:
+    """The container of a request that names it by either field. Raises Problem for none or two."""
+    named = {*(tags or ()), *filter(None, [tag])}
+    if len(named) != 1:
+        raise invalid("give exactly one containerTag", "containerTag")
+    return named.pop()
 
 
 async def answered(
