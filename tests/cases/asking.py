@@ -61,7 +61,7 @@ def shelf(folder: Path, embedder: EmbedderName) -> Iterator[Shelf]:
 
 def settled(memory: Memory) -> Memory:
     """The same once all facts are drawn and all texts have their vectors."""
-    working = memory.workers("wait", timeout_s=60)
+    working = memory.workers("wait", timeout_s=240)
     assert working.pending == working.failed == working.unembedded == 0, working
     return memory
 

@@ -46,7 +46,7 @@ class Talk:
         return self.life()
 
     def life(self) -> Life:
-        working = self.memory.workers("wait", timeout_s=60)
+        working = self.memory.workers("wait", timeout_s=240)
         assert working.pending == working.failed == working.parked == 0, working
         page = self.memory.list(limit=1000, include_superseded=True)
         return Life(told(view) for view in page.items)

@@ -200,7 +200,7 @@ from rewound.memory import Memory
 with Memory(sys.argv[1], "s") as memory:
     memory.own()
     memory.reembed()
-    assert memory.workers("wait", timeout_s=60).unembedded == 0
+    assert memory.workers("wait", timeout_s=240).unembedded == 0
 """
 
 
@@ -215,7 +215,7 @@ with Memory(sys.argv[1], "s") as memory:
 def test_r13_reembedding_survives_a_kill(data: Path, point: str) -> None:
     with Memory(data, "s", models=Faked(extractor="none", model=old())) as memory:
         memory.remember(FACTS)
-        assert memory.workers("wait", timeout_s=60).unembedded == 0
+        assert memory.workers("wait", timeout_s=240).unembedded == 0
     env = {**os.environ, "REWOUND_EMBEDDER": "hashing", "REWOUND_EXTRACTOR": "none"}
     child = [sys.executable, "-c", REEMBED, str(data)]
     killed = subprocess.run(child, env={**env, VARIABLE: point}, capture_output=True, timeout=60)
@@ -226,7 +226,7 @@ def test_r13_reembedding_survives_a_kill(data: Path, point: str) -> None:
         assert len(found.hits) == 20
         if any("`rewound reembed`" in note for note in found.notes):
             memory.reembed()  # it was killed before the old vectors had gone
-        assert memory.workers("wait", timeout_s=60).unembedded == 0
+        assert memory.workers("wait", timeout_s=240).unembedded == 0
         found = memory.search("puppy resides", limit=100)
         assert found.notes == () and len(found.hits) == 20
         assert all("meaning" in hit.signals for hit in found.hits)
@@ -240,7 +240,7 @@ from tests.cases.test_embedders import switched
 with Memory(sys.argv[1], "s", models=switched()) as memory:
     memory.own()
     memory.reembed()
-    assert memory.workers("wait", timeout_s=60).switch is None
+    assert memory.workers("wait", timeout_s=240).switch is None
 """
 
 
@@ -262,7 +262,7 @@ def test_r13_a_change_in_the_background_survives_a_kill(data: Path, point: str) 
     old_models = Models(embedder="hashing", extractor="none", judge="none")
     with Memory(data, "s", models=old_models) as memory:
         memory.remember(FACTS)
-        assert memory.workers("wait", timeout_s=60).unembedded == 0
+        assert memory.workers("wait", timeout_s=240).unembedded == 0
     child = [sys.executable, "-c", SWITCH, str(data)]
     env = {**os.environ, VARIABLE: point}
     killed = subprocess.run(child, env=env, capture_output=True, timeout=60)
@@ -274,7 +274,7 @@ def test_r13_a_change_in_the_background_survives_a_kill(data: Path, point: str) 
         if found.notes:
             assert "`rewound reembed`" in found.notes[0]
             memory.reembed()  # it was killed before the change was begun
-        assert memory.workers("wait", timeout_s=60).switch is None
+        assert memory.workers("wait", timeout_s=240).switch is None
         told = memory.reembed("status")
         assert (told.model, told.switch, told.unembedded) == ("new/1", None, 0)
         found = memory.search("puppy resides", limit=100)

@@ -104,7 +104,7 @@ def test_r05_a_fact_keeps_a_name_as_it_was_said(tmp_path: Path) -> None:
                 {"content": "I live at 5 May Road."},
             ]
         )
-        assert memory.workers("wait", timeout_s=60).pending == 0
+        assert memory.workers("wait", timeout_s=240).pending == 0
         told = [view.text.rstrip(".") for view in memory.list().items]
         assert "The user's dog is called Friday" in told
         assert "The user lives at 5 May Road" in told

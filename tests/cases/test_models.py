@@ -134,7 +134,7 @@ def test_r11_what_is_longer_than_a_model_reads_is_split(tmp_path: Path) -> None:
             memory.remember([f"Zorp{n} likes vint{n}." for n in range(300)])
             memory.ingest(text)
             memory.ingest(word)
-            memory.workers("wait", timeout_s=60)
+            memory.workers("wait", timeout_s=240)
             assert memory.jobs().failed == 0 and not memory.jobs().jobs
             drawn = {item.text for item in memory.list("fact", limit=1000).items}
             for mark, sentence in zip(marks, sentences, strict=True):

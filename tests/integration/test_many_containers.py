@@ -90,7 +90,7 @@ def test_what_waits_is_counted_and_goes(memory: Memory) -> None:
     before = memory.workers()
     assert before.pending == 2 and before.unjudged == COUNT
     memory.workers("resume")
-    after = memory.workers("wait", timeout_s=60)
+    after = memory.workers("wait", timeout_s=240)
     assert (after.pending, after.failed, after.parked, after.unjudged) == (0, 0, 0, 0)
     assert store(memory, brief=True).pending == 0
 
@@ -99,7 +99,7 @@ def test_the_past_still_shows_what_waited_then(memory: Memory) -> None:
     memory.workers("resume")
     home = memory.container("c003")
     event = home.add_messages([{"content": "My bike."}], conversation="talk").items[0].event
-    memory.workers("wait", timeout_s=60)
+    memory.workers("wait", timeout_s=240)
     assert event is not None
     then = home.as_of(event).jobs()
     assert (then.pending, home.jobs().pending) == (1, 0)

@@ -102,7 +102,7 @@ def test_no_job_is_lost_and_no_fact_is_there_twice(
             memory.container(container).add_messages(said(container))
         eventually(lambda: len(servers[0].told) >= 3)
         harm(servers[0])
-        assert memory.workers("wait", timeout_s=60).pending == 0
+        assert memory.workers("wait", timeout_s=240).pending == 0
         for container in ("a", "b"):
             assert drawn(memory, container) == wanted(container), "each once, and in order"
         assert not memory.container("a").events(types=["extraction failed"]).events

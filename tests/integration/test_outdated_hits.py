@@ -17,10 +17,10 @@ def test_a_message_whose_fact_was_replaced_stands_below_the_new_one(
         memory.add_messages(
             [{"role": "user", "name": "Tom", "content": "I live in Rome."}], conversation="home"
         )
-        memory.workers("wait", timeout_s=30)
+        memory.workers("wait", timeout_s=240)
         (fact,) = memory.list().items
         edited = memory.update(fact.id, "Tom lives in Oslo.")
-        memory.workers("wait", timeout_s=30)
+        memory.workers("wait", timeout_s=240)
         hits = memory.search("where does Tom live", explain=True).hits
         assert [hit.standing.state for hit in hits] == ["current", "superseded"]
         assert hits[0].id == edited.items[0].id
@@ -31,6 +31,6 @@ def test_a_message_whose_fact_was_replaced_stands_below_the_new_one(
         event = edited.items[0].event
         assert event is not None
         memory.undo(event)  # what holds again is found as it was
-        memory.workers("wait", timeout_s=30)
+        memory.workers("wait", timeout_s=240)
         hits = memory.search("where does Tom live").hits
         assert [hit.standing.state for hit in hits] == ["current"]

@@ -51,7 +51,7 @@ def served(server: FakeServer, model: str = "toy", **more: Any) -> Models:
 def filled(data: Path, models: Models) -> None:
     with Memory(data, "s", models=models) as memory:
         memory.remember(FACTS)
-        assert memory.workers("wait", timeout_s=60).unembedded == 0
+        assert memory.workers("wait", timeout_s=240).unembedded == 0
         assert meant(memory) == sorted(FACTS)
 
 
@@ -68,7 +68,7 @@ def notes(memory: Memory) -> str:
 def changed(memory: Memory, model: str) -> None:
     """The change is made from beginning to end."""
     assert memory.reembed().switch is not None
-    assert memory.workers("wait", timeout_s=60).switch is None
+    assert memory.workers("wait", timeout_s=240).switch is None
     told = memory.reembed("status")
     assert (told.model, told.switch, told.unembedded, told.notes) == (model, None, 0, ())
     assert meant(memory) == sorted(FACTS) and notes(memory) == ""
@@ -149,7 +149,7 @@ def test_a_folder_that_is_gone_or_holds_another_model_leaves_words(
         assert meant(memory) == [] and len(memory.search("red").hits) == 4
         told = memory.reembed()
         assert told.model == "hashing/384/1" and told.switch is None
-        memory.workers("wait", timeout_s=60)
+        memory.workers("wait", timeout_s=240)
         assert meant(memory) == sorted(FACTS) and notes(memory) == ""
 
 
@@ -203,7 +203,7 @@ def test_a_server_is_asked_on_until_its_vectors_are_replaced(
         asked = len(server.asked)
         assert meant(memory, "red please") == sorted(FACTS)
         memory.remember(["red red red"])
-        memory.workers("wait", timeout_s=60)
+        memory.workers("wait", timeout_s=240)
         assert len(server.asked) == asked, "it is asked nothing more"
     for file in (tmp_path / "data").rglob("*"):
         assert not file.is_file() or KEY.encode() not in file.read_bytes(), file
@@ -254,7 +254,7 @@ def test_another_model_at_the_old_address_is_found_out(tmp_path: Path, server: F
         assert "server/1 other" in said and "`rewound reembed`" in said
         assert meant(memory) == []
         memory.reembed()
-        memory.workers("wait", timeout_s=60)
+        memory.workers("wait", timeout_s=240)
         told = memory.reembed("status")
         assert told.model == "server/1 other" and meant(memory) == sorted(FACTS)
         assert notes(memory) == ""
@@ -305,6 +305,6 @@ def test_better_vectors_of_the_same_model_are_made_by_themselves(tmp_path: Path)
         assert told.switch.new == now.name
         assert meant(memory) == sorted(FACTS) and notes(memory) == ""
         memory.workers("resume")
-        assert memory.workers("wait", timeout_s=60).switch is None
+        assert memory.workers("wait", timeout_s=240).switch is None
         assert memory.reembed("status").model == now.name
         assert meant(memory) == sorted(FACTS) and notes(memory) == ""
