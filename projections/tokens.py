@@ -1,8 +1,9 @@
 """Text -> index terms, the same for documents and queries.
 
 A text is folded first: NFKC and casefold (Unicode TR15 and D145), invisible characters out, curly
-quotes and dashes to ASCII, accents off Latin and Greek letters. Then it is cut into *tokens*, and
-every token gives one or more *terms*:
+quotes and dashes to ASCII, accents off Latin and Greek letters, dots off `ё`, vowel marks off
+Arabic and Hebrew; Arabic letters that are written for each other are one. Then it is cut into
+*tokens*, and every token gives one or more *terms*:
 
 - a word gives its Snowball English stem (Porter 2001) if it is all ASCII letters, else itself:
   numbers and identifiers stay exact;
@@ -12,6 +13,9 @@ every token gives one or more *terms*:
 - a version or code with a leading `v` gives itself without that too (`v1.2.3` and `1.2.3`), and
   groups of digits that stand together (`+49 (0)30 901820`, `978-3-16-148410-0`) also give all
   their digits as one term, from seven digits on: they are written in one piece or in several;
+- a word with an umlaut also gives how it is written without one (`Müller` and `mueller`), an
+  Arabic or Hebrew word itself without its article, and a code in two pieces both as one (`LH 403`
+  and `lh403`);
 - a run of a script without spaces gives its overlapping character bigrams (R25: bigrams find words
   of two characters, trigrams do not), and for Han and Hangul the single characters too;
 - other symbols (`"`, `(`, `→`, an emoji) give themselves, once a text, after all else.
@@ -73,6 +77,20 @@ _LOOKALIKE = re.compile("[‘’‛ʼ‐–−⁄]")
 _ASCII_OF = dict(zip("‘’‛ʼ‐–−⁄", "''''---/", strict=True))
 _ACCENTED = re.compile("[\u00c0-\u024f\u0300-\u036f\u0386-\u03ce\u1e00-\u1fff]")
 _ACCENTS = re.compile("(?<=[a-zα-ω])[\u0300-\u036f]+")
+# What is written above and below letters for how they are spoken, and what draws them out.
+_SPOKEN = re.compile(
+    "[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0652\u0670]+"
+)
+_ALIKE = str.maketrans("أإآٱىیئؤةک\u05be", "اااايييوهك-")
+_SEMITIC = re.compile("[\u0591-\u06cc]")
+_ARTICLE = re.compile("[وفبك]?ال(?=...)|لل(?=...)|ה(?=...)")
+_UMLAUTED = re.compile("[A-Za-z\u00c0-\u024f]*[äöüåøÄÖÜÅØ][A-Za-z\u00c0-\u024f]*")
+_UMLAUTS = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"}
+    | {"Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "Å": "Aa", "Ø": "Oe"}
+)
+_UMLAUTED_MAX = 64  # characters of a word
+_CODE = re.compile(r"(?<![\w.-])([A-Z]{1,3}) ([0-9]{2,5})(?![\w.-])")
 _STROKES = {"æ": "ae", "đ": "d", "ħ": "h", "ı": "i", "ł": "l", "ø": "o", "œ": "oe", "ŧ": "t"}
 _STROKE = re.compile(f"[{''.join(_STROKES)}]")
 
@@ -159,6 +177,9 @@ def folded(text: str) -> str:
     if _ACCENTED.search(text):
         text = _STROKE.sub(lambda found: _STROKES[found[0]], normalize("NFD", text))
         text = normalize("NFC", _ACCENTS.sub("", text))
+    text = text.replace("ё", "е")
+    if _SEMITIC.search(text):
+        text = _SPOKEN.sub("", text).translate(_ALIKE)
     return _LOOKALIKE.sub(lambda found: _ASCII_OF[found[0]], text)
 
 
@@ -234,6 +255,8 @@ class _Terms(dict[str, tuple[str, ...]]):
             terms = [_word(token)]
         else:
             terms = _grams(token) if _IS_SPACELESS(token) else _compound(token)
+            if article := _ARTICLE.match(token):
+                terms.append(_bounded(token[article.end() :]))
         found = tuple(terms)
         if len(token) <= TERM_BYTES_MAX:
             if len(self) >= CACHED_TOKENS_MAX:
@@ -255,13 +278,26 @@ named(clear_cache, lambda: len(_terms))  # an erase leaves no word behind in mem
 
 def tokenize(text: str) -> list[str]:
     """The index terms of a text, in its order, repeated as often as they occur."""
+    others = _other_spellings(text)
     text = folded(text)
     patterns = _ASCII if text.isascii() else _unicode().patterns
     terms = list(chain.from_iterable(map(_terms.__getitem__, patterns.tokens(text))))
     terms += _numbers(text)
+    terms += others
     if symbols := patterns.symbols(text):
         terms.extend(dict.fromkeys(symbols))
     return terms
+
+
+def _other_spellings(text: str) -> list[str]:
+    """Terms of words with umlauts as they are written without, and of codes as one piece. The text
+    is not folded yet."""
+    found = [(letters + digits).lower() for letters, digits in _CODE.findall(text)]
+    if not text.isascii():
+        composed = normalize("NFC", text) if "\u0308" in text or "\u030a" in text else text
+        words = (word.translate(_UMLAUTS) for word in _UMLAUTED.findall(composed))
+        found += [_word(folded(word)) for word in words if len(word) <= _UMLAUTED_MAX]
+    return found
 
 
 def _numbers(text: str) -> list[str]:
@@ -281,13 +317,14 @@ def query_terms(text: str) -> list[str]:
     Left out are the single characters of a longer run, which the bigrams say better, and stop
     words and signs as long as another term remains. Empty for a text without any term.
     """
+    others = _other_spellings(text)
     text = folded(text)
     patterns = _ASCII if text.isascii() else _unicode().patterns
     terms: dict[str, None] = {}
     for token in patterns.tokens(text):
         grams = len(token) > 1 and _IS_SPACELESS(token)
         terms |= dict.fromkeys(t for t in _terms[token] if not (grams and len(t) == 1))
-    terms |= dict.fromkeys(_numbers(text))
+    terms |= dict.fromkeys([*_numbers(text), *others])
     terms |= dict.fromkeys(patterns.symbols(text))
     telling = [term for term in terms if not is_stopword(term)]
     return telling or list(terms)

@@ -74,6 +74,8 @@ NAMED = (
     "Room 30 has the piano.",
     "Room 13 is locked.",
     "Room 300 is a hall.",
+    "Seat QX 512 is taken.",
+    "Gate B17 is closed.",
 )
 
 # The beginning of the text that is meant, and how people write what it holds.
@@ -109,6 +111,8 @@ ASKED: dict[str, Sequence[str]] = {
     "Room 30 ": ("room 30",),
     "Room 13": ("room 13",),
     "Room 300": ("room 300", "Room ３００"),
+    "Seat QX 512": ("QX512", "qx 512", "qx-512", "seat QX512?"),
+    "Gate B17": ("B 17", "gate b17"),
 }  # fmt: skip
 EACH = [(begins, query) for begins, queries in ASKED.items() for query in queries]
 
