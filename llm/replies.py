@@ -68,7 +68,21 @@ def answer_in(body: bytes) -> Answer:
     finish = choice.get("finish_reason")
     if finish == "content_filter":
         raise ChatFailed("the server's filter held the answer back", Why.REFUSED)
-    return Answer(_text_of(message.get("content")), _text_of(reasoning), finish == "length")
+    content = _text_of(message.get("content"))
+    if not content.strip():
+        content = _called_with(message)
+    return Answer(content, _text_of(reasoning), finish == "length")
+
+
+def _called_with(message: dict[str, Any]) -> str:
+    """The arguments of the one function that a model calls in place of an answer, else nothing."""
+    calls = message.get("tool_calls")
+    given = calls if isinstance(calls, list) else [{"function": message.get("function_call")}]
+    functions = [call.get("function") for call in given if isinstance(call, dict)]
+    told = [one.get("arguments") for one in functions if isinstance(one, dict)]
+    if len(told) != 1:
+        return ""
+    return told[0] if isinstance(told[0], str) else json.dumps(told[0])
 
 
 def envelope(body: bytes) -> dict[str, Any]:
@@ -109,7 +123,8 @@ def object_in(answer: Answer, schema: Schema) -> dict[str, Any]:
     """The one object of an answer that fits the schema. Raises ChatFailed.
 
     A property that is not there counts as null where the schema allows that, and so does a number
-    that is none (NaN, Infinity).
+    that is none (NaN, Infinity). Where nothing fits as it is, an answer that is all JSON may be
+    of a form that can only mean this one (`recast`).
     """
     if answer.cut_off:
         raise ChatFailed(
@@ -117,7 +132,7 @@ def object_in(answer: Answer, schema: Schema) -> dict[str, Any]:
         )
     content = _after_thoughts(answer.content)
     if content.strip():
-        return _one(list(_objects(content, schema)), content)
+        return _one(list(_objects(content, schema)) or _recast(content, schema), content)
     # Some servers put a whole answer there. Among thoughts nothing is looked for.
     whole = _parsed(_unfenced(answer.reasoning)) if answer.reasoning.strip() else None
     found = _fitting(whole, schema)
@@ -141,11 +156,15 @@ def _one(found: list[dict[str, Any]], content: str) -> dict[str, Any]:
 
 
 THOUGHTS = re.compile(r"\s*<(think|thinking|thought|reasoning)>", re.I)
+_FINAL = re.compile(r"<\|channel\|>final[^<]*<\|message\|>")  # the channels of gpt-oss
+_MARK = re.compile(r"<\|(?:end|return|call)\|>\s*$")
 THOUGHTS_END = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.I)
 
 
 def _after_thoughts(content: str) -> str:
     """What stands behind the thoughts; empty when these never end."""
+    if finals := list(_FINAL.finditer(content)):
+        return _MARK.sub("", content[finals[-1].end() :])
     while found := THOUGHTS.match(content):
         end = re.compile(rf"</{found[1]}>", re.I).search(content, found.end())
         if end is None:
@@ -278,6 +297,57 @@ def fits(value: Any, schema: Schema) -> bool:
         fits(value[name], form) if name in value else "null" in _types(form)
         for name, form in properties.items()
     )
+
+
+# --- other forms that mean the same
+
+
+def _recast(content: str, schema: Schema) -> list[dict[str, Any]]:
+    whole = _parsed(_unfenced(content))
+    if isinstance(whole, str):  # JSON in a string of JSON
+        whole = _parsed(_unfenced(whole))
+    if whole is _NONE:
+        return []
+    return [settled(each, schema) for each in recast(whole, schema) if fits(each, schema)]
+
+
+def recast(value: Any, schema: Schema) -> Iterator[Any]:
+    """A value in the forms in which it may fit: wrapped into another object, or without the one
+    that should be around it; with its names, words and numbers as the schema spells them."""
+    yield bent(value, schema)
+    if isinstance(value, dict) and len(value) == 1:
+        yield bent(next(iter(value.values())), schema)
+    properties: Mapping[str, Schema] = schema.get("properties", {})
+    if len(properties) == 1:
+        ((name, form),) = properties.items()
+        if "array" in _types(form) and value:
+            yield {name: bent(value, form)}
+
+
+def bent(value: Any, schema: Schema) -> Any:
+    """A value as the schema spells it: `"0.9"` as a number, `Fact` as `fact`, one where there may
+    be several as a list. What cannot be bent stays."""
+    if not schema:
+        return value
+    names = _types(schema)
+    if isinstance(value, str):
+        if "string" not in names and {"number", "integer"} & set(names):
+            number = _parsed(value)
+            return number if isinstance(number, int | float) else value
+        spelt = [one for one in schema.get("enum", ()) if str(one).casefold() == value.casefold()]
+        value = spelt[0] if spelt else value
+    if "array" in names and value is not None and not isinstance(value, list):
+        value = [value]
+    if isinstance(value, list):
+        return [bent(each, schema.get("items", {})) for each in value]
+    if isinstance(value, dict):
+        properties: Mapping[str, Schema] = schema.get("properties", {})
+        low = {name.casefold(): each for name, each in value.items()}
+        given = {name: value.get(name, low.get(name.casefold(), _NONE)) for name in properties}
+        return {
+            name: bent(each, properties[name]) for name, each in given.items() if each is not _NONE
+        }
+    return value
 
 
 def settled(value: Any, schema: Schema) -> Any:
