@@ -70,6 +70,7 @@ class Speaker(web.RequestHandler):
             turned_away.connection_made(transport)
             return
         super().connection_made(transport)
+        self._among.count += 1
         if self._keepalive_handle is not None:
             self._keepalive_handle.cancel()
         close_time = self._loop.time() + self._first_s
@@ -82,6 +83,7 @@ class Speaker(web.RequestHandler):
         asker = None if request is None else request.get(ASKER)
         if asker is not None:
             asker.go()  # models that work for it may stop
+        self._among.count -= 1
         self._among.left()
 
     @property
@@ -153,12 +155,10 @@ class Connections:
         }
         self.server: web.Server | None = None
         """Whose connections these are; set once it runs."""
+        self.count = 0
+        """Those that have not ended. The server's own list has each for a while longer."""
         self.left: Callable[[], object] = lambda: None
         """Called when one has ended."""
-
-    @property
-    def count(self) -> int:
-        return 0 if self.server is None else len(self.server.connections)
 
     def admit(self) -> asyncio.BaseProtocol:
         """The protocol of a new connection."""

@@ -82,15 +82,30 @@ def killed_again_and_again(folder: Path, count: int, kills: int) -> None:
     with place(folder) as here, nodes(1, slots=2) as (node,):
         node.good = echo
         queue(here.data, count)
-        killed = 0
+        killed = most = 0
+        go_on = threading.Event()
+
+        def within() -> None:
+            """The model answers no more than so much: whoever is to be killed is never through."""
+            if len(node.told) >= most:
+                go_on.wait(WAIT_S)
+
+        node.within = within
         for _ in range(kills):
+            calls = len(node.told) + dice.randint(1, 2 * share - 1)
+            most = calls + share
+            go_on.clear()
             drawer = here.python("tests.crash.drawer", here.data, node.url)
             with all_ended([drawer]):
-                if not wait_for(len(node.told) + dice.randint(1, 2 * share - 1), node, drawer):
+                if not wait_for(calls, node, drawer):
                     break
                 time.sleep(dice.choice((0, 0.001, 0.01, 0.05)) * dice.random())
+                if drawer.status() == 0:
+                    break  # these were the last ones
                 assert drawer.status() is None
             killed += 1
+            go_on.set()
+        go_on.set()
         drawer = here.python("tests.crash.drawer", here.data, node.url)
         with all_ended([drawer]):
             assert drawer.end(10 * WAIT_S) == (0, b"0\n"), here.printed()

@@ -195,6 +195,15 @@ def test_both_give_the_same_answers(both: Both) -> None:
     same(both, api.container, ids, [before])
 
 
+@pytest.fixture
+def resting(both: Both) -> Iterator[None]:
+    """Nothing changes between two reads but by what is asked."""
+    assert both.owner.post("/v1/workers", json={"action": "pause"}).status_code == 200
+    yield
+    assert both.owner.post("/v1/workers", json={"action": "resume"}).status_code == 200
+
+
+@pytest.mark.usefixtures("resting")
 def test_a_read_holds_what_any_worker_acknowledged(both: Both) -> None:
     for number in range(20):
         writer, other = (both.owner, both.reader) if number % 2 else (both.reader, both.owner)
