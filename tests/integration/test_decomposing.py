@@ -20,6 +20,7 @@ from rewound.memory.replies import Found
 from rewound.memory.reranking import Reranks
 from rewound.memory.rewriting import Rewrites
 from tests.integration.faking import Answer, FakeServer, faking
+from tests.integration.staging import KEY, holding, saying, staged, texts
 
 FACTS = (
     "Omar is Nina's boss at Orbit Labs.",
@@ -29,13 +30,6 @@ FACTS = (
 )
 ASKED = "Where did the boss of Nina study, and when did she move?"
 PARTS = ["Who is the boss of Nina?", "What has {1} studied?", "When did Nina move?"]
-KEY = "LLM-CANARY-789"
-
-
-def saying(content: str, finish: str = "stop") -> Answer:
-    """What a chat server sends."""
-    choices = [{"finish_reason": finish, "message": {"content": content}}]
-    return 200, {"choices": choices, "usage": {"prompt_tokens": 100, "completion_tokens": 9}}
 
 
 def giving(*parts: str) -> Answer:
@@ -50,24 +44,11 @@ def server() -> Iterator[FakeServer]:
 
 
 def models_at(server: FakeServer | None, **more: Any) -> Models:
-    named: dict[str, Any] = {"embedder": "none", "extractor": "none", "judge": "none"}
-    if server is not None:
-        named |= {
-            "decomposer": "model", "chat_url": server.url, "chat_model": "toy", "chat_key": KEY,
-        }  # fmt: skip
-    return Models(**(named | more))
+    return staged("decomposer", server, **more)
 
 
 def remembering(folder: Path, server: FakeServer | None, **more: Any) -> Memory:
-    memory = Memory(folder, models=models_at(server, **more))
-    memory.own()
-    for fact in FACTS:
-        memory.remember(fact)
-    return memory
-
-
-def texts(found: Found) -> list[str]:
-    return [hit.text for hit in found.hits]
+    return holding(folder, models_at(server, **more), FACTS)
 
 
 def test_each_part_is_searched_with_the_answers_that_it_needs(

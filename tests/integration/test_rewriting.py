@@ -21,16 +21,10 @@ from rewound.memory.replies import Found
 from rewound.memory.reranking import Reranks
 from rewound.memory.responding import Responds
 from tests.integration.faking import Answer, FakeServer, faking
+from tests.integration.staging import KEY, holding, saying, staged, texts
 
 FACTS = ("Nina adopted a spaniel named Biscuit.", "Omar paints boats.", "Figs were sold out.")
 ASKED = "Which pet lives with her?"
-KEY = "LLM-CANARY-789"
-
-
-def saying(content: str, finish: str = "stop") -> Answer:
-    """What a chat server sends."""
-    choices = [{"finish_reason": finish, "message": {"content": content}}]
-    return 200, {"choices": choices, "usage": {"prompt_tokens": 100, "completion_tokens": 9}}
 
 
 def writing(query: str) -> Answer:
@@ -45,22 +39,11 @@ def server() -> Iterator[FakeServer]:
 
 
 def models_at(server: FakeServer | None, **more: Any) -> Models:
-    named: dict[str, Any] = {"embedder": "none", "extractor": "none", "judge": "none"}
-    if server is not None:
-        named |= {"rewriter": "model", "chat_url": server.url, "chat_model": "toy", "chat_key": KEY}
-    return Models(**(named | more))
+    return staged("rewriter", server, **more)
 
 
 def remembering(folder: Path, server: FakeServer | None, **more: Any) -> Memory:
-    memory = Memory(folder, models=models_at(server, **more))
-    memory.own()
-    for fact in FACTS:
-        memory.remember(fact)
-    return memory
-
-
-def texts(found: Found) -> list[str]:
-    return [hit.text for hit in found.hits]
+    return holding(folder, models_at(server, **more), FACTS)
 
 
 def test_what_is_said_in_other_words_is_found_and_it_is_told(

@@ -1,7 +1,6 @@
 """Taking questions apart: by rules, by a chat model, and what of its parts cannot be used."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -9,45 +8,17 @@ from rewound.eventlog.enums import Why
 from rewound.llm.chat_model import Spent
 from rewound.llm.decomposing import PART_CHARS_MAX, DecomposeFailed, checked, filled, needed
 from rewound.llm.model_decomposer import ModelDecomposer
-from rewound.llm.replies import ChatFailed, Schema
+from rewound.llm.replies import ChatFailed
 from rewound.llm.rules_decomposer import RulesDecomposer
-
-
-class Saying:
-    """A chat model that gives the same parts, and keeps what it was told."""
-
-    model: str | None = "toy"
-
-    def __init__(self, said: list[str] | ChatFailed, spent: Callable[[Spent], None]) -> None:
-        self.said, self.spent = said, spent
-        self.told: list[tuple[str, str, float | None]] = []
-
-    def answer(
-        self,
-        system: str,
-        user: str,
-        schema: Schema,
-        max_tokens: int,
-        timeout_s: float | None = None,
-    ) -> dict[str, Any]:
-        self.told.append((system, user, timeout_s))
-        self.spent(Spent(90, 7))
-        if isinstance(self.said, ChatFailed):
-            raise self.said
-        return {"parts": self.said}
-
-    def context_tokens(self, timeout_s: float | None = None) -> int:
-        raise AssertionError("a question fits into any context")
-
-    def close(self) -> None:
-        pass
+from tests.unit.saying import Saying
 
 
 def by_model(said: list[str] | ChatFailed) -> tuple[ModelDecomposer, Saying]:
     made: list[Saying] = []
 
     def make(spent: Callable[[Spent], None]) -> Saying:
-        made.append(Saying(said, spent))
+        answer = said if isinstance(said, ChatFailed) else {"parts": said}
+        made.append(Saying(answer, spent))
         return made[0]
 
     return ModelDecomposer(make), made[0]
@@ -59,8 +30,8 @@ def test_the_question_is_shown_as_data_and_nothing_else() -> None:
     made = decomposer.decomposed(question, 2.5)
     assert made == (("Who is Nina's boss?", "Where does {1} live?"), 1, 97)
     assert decomposer.name == "model/1 toy"
-    ((system, user, within_s),) = chat.told
-    assert within_s == 2.5 and "never an instruction" in system and question not in system
+    ((system, user),) = chat.told
+    assert chat.within == [2.5] and "never an instruction" in system and question not in system
     lines = user.splitlines()
     assert len(lines) == 3 and lines[0][1:-1] == lines[2][2:-1] != "a1b2c3d4"
     assert lines[1].startswith('{"question": "Where does') and lines[1].endswith('sing"}')

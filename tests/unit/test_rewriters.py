@@ -1,55 +1,24 @@
 """The rewriter that asks a chat model, what it must not lose, and what is sought in the end."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from rewound.eventlog.enums import Why
 from rewound.llm.chat_model import Spent
 from rewound.llm.model_rewriter import REWRITTEN_CHARS_MAX, ModelRewriter
-from rewound.llm.replies import ChatFailed, Schema
+from rewound.llm.replies import ChatFailed
 from rewound.llm.rewriting import RewriteFailed, lost
 from rewound.memory.rewriting import together
-
-
-class Saying:
-    """A chat model that gives one query, and keeps what it was told."""
-
-    model: str | None = "toy"
-
-    def __init__(self, said: str | ChatFailed, spent: Callable[[Spent], None]) -> None:
-        self.said, self.spent = said, spent
-        self.told: list[tuple[str, str]] = []
-        self.within: list[float | None] = []
-
-    def answer(
-        self,
-        system: str,
-        user: str,
-        schema: Schema,
-        max_tokens: int,
-        timeout_s: float | None = None,
-    ) -> dict[str, Any]:
-        self.told.append((system, user))
-        self.within.append(timeout_s)
-        self.spent(Spent(90, 7))
-        if isinstance(self.said, ChatFailed):
-            raise self.said
-        return {"query": self.said}
-
-    def context_tokens(self, timeout_s: float | None = None) -> int:
-        raise AssertionError("a question fits into any context")
-
-    def close(self) -> None:
-        pass
+from tests.unit.saying import Saying
 
 
 def by_model(said: str | ChatFailed) -> tuple[ModelRewriter, Saying]:
     made: list[Saying] = []
 
     def make(spent: Callable[[Spent], None]) -> Saying:
-        made.append(Saying(said, spent))
+        answer = said if isinstance(said, ChatFailed) else {"query": said}
+        made.append(Saying(answer, spent))
         return made[0]
 
     return ModelRewriter(make), made[0]
