@@ -163,8 +163,8 @@ def banned_uses(source: str, rel: str) -> list[Finding]:
     names = _names(source)
     uses = imported(source, rel)
     for node in nodes(source):
-        if isinstance(node, ast.Attribute | ast.Name):
-            uses.append((node.lineno, _dotted(node, names)))
+        if isinstance(node, ast.Attribute | ast.Name) and (name := _dotted(node, names)):
+            uses.append((node.lineno, name))
     return sorted({use for use in uses if any(_within(use[1], name) for name in banned)})
 
 

@@ -6,7 +6,7 @@ The guard in `purity.py` says the same of what is run; here it is said of what c
 """
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,14 +22,28 @@ ENGINE = {"engine", "writer", "upkeep", "transactions", "progress", "inbox"}
 """What runs deciders: it may wait and keep time."""
 
 
-def imports(path: Path) -> Iterator[str]:
-    """Dotted names of the modules that a file imports, those of names imported from it included."""
-    for node in ast.walk(ast.parse(path.read_text())):
+@cache
+def imported(source: str) -> tuple[str, ...]:
+    """Dotted names of the modules that a source imports, those of names imported from it included.
+
+    Each file is asked for again and again, and the tests are collected by what it says: so it is
+    read once, and only where statements stand.
+    """
+    found: list[str] = []
+    waiting: list[ast.AST] = [ast.parse(source)]
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting += getattr(node, part, ())
+    return tuple(found)
+
+
+def imports(path: Path) -> tuple[str, ...]:
+    return imported(path.read_text())
 
 
 def file_of(module: str) -> Path | None:
@@ -82,5 +96,10 @@ def test_impurity_is_seen(tmp_path: Path) -> None:
     source = tmp_path / "x.py"
     source.write_text("import time\nfrom random import choice\n")
     assert {"time", "random", "random.choice"} <= set(impurities(source))
+    inner = (
+        "if x:\n    try: pass\n    except E:\n        match y:\n            case 1: import uuid\n"
+    )
+    source.write_text(f"def f():\n    for a in b: pass\n    else: import random\n{inner}")
+    assert impurities(source) == ["uuid", "random"]
     source.write_text("from datetime import datetime\nx = datetime.now()\n")
     assert impurities(source) == ["line 2: .now()"]
