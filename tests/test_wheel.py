@@ -7,9 +7,12 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from collections.abc import Iterable
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from rewound.memory import release
 
@@ -45,6 +48,29 @@ def run(*command: str | Path, cwd: Path) -> str:
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
+
+
+def link_needs(requirements: Iterable[str], site: Path) -> set[str]:
+    """Lay what these need, and all that it needs in turn, into a folder of packages: links to what
+    is here already, for it takes long to unpack. What nobody names stays out of reach."""
+    waiting = [(Requirement(text), "") for text in requirements]
+    linked: dict[str, metadata.Distribution] = {}
+    seen: set[tuple[str, str]] = set()
+    while waiting:
+        need, extra = waiting.pop()
+        if need.marker is not None and not need.marker.evaluate({"extra": extra}):
+            continue
+        found = metadata.distribution(need.name)
+        assert need.specifier.contains(found.version, prereleases=True), need
+        linked[need.name.lower()] = found
+        for wanted in {"", *need.extras} - {e for name, e in seen if name == need.name}:
+            seen.add((need.name, wanted))
+            waiting += [(Requirement(text), wanted) for text in found.requires or []]
+    for found in linked.values():
+        for top in {file.parts[0] for file in found.files or []} - {"..", "__pycache__"}:
+            if not (site / top).exists():
+                (site / top).symlink_to(str(found.locate_file(top)))
+    return set(linked)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +114,11 @@ def test_the_wheel_works_in_a_fresh_venv(dist: Path, tmp_path: Path) -> None:
     run(sys.executable, "-m", "venv", "--without-pip", "venv", cwd=tmp_path)
     python = tmp_path / "venv/bin/python"
     wheel = dist / f"rewound-{VERSION}-py3-none-any.whl"
-    install = ("install", "-qq", "--no-compile", wheel)  # what is used is compiled when it is used
+    install = ("install", "-qq", "--no-compile", "--no-deps", wheel)
     run(sys.executable, "-m", "pip", "--python", python, *install, cwd=tmp_path)
+    (site,) = (tmp_path / "venv/lib").glob("python*/site-packages")
+    (ours,) = metadata.distributions(path=[str(site)])
+    linked = link_needs(ours.requires or [], site)
+    assert {"lmdb", "numpy", "onnxruntime"} <= linked and "pytest" not in linked
     assert run(python, "-c", FIRST_USE, tmp_path / "store", cwd=tmp_path) == "remembered\n"
     assert VERSION in run(tmp_path / "venv/bin/rewound", "--version", cwd=tmp_path)
