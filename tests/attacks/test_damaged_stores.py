@@ -3,7 +3,6 @@
 import os
 import shutil
 import struct
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from rewound.eventlog import failpoints
 from rewound.eventlog.environment import Environment
 from rewound.eventlog.errors import Damaged
 from rewound.memory import Memory
+from tests import loaded
 
 LOG, VIEWS = Path("log/gen-000001/data.mdb"), Path("views/gen-000001/data.mdb")
 
@@ -131,7 +131,7 @@ def test_a_file_that_was_cut_off_kills_no_process(
         "    whole = error.code != 'damaged'\n"
         "sys.exit(whole)\n"
     )
-    ended = subprocess.run([sys.executable, "-c", script, str(folder)], check=False)
+    ended = loaded.run([sys.executable, "-c", script, str(folder)], timeout=60)
     assert ended.returncode == 0
 
 

@@ -1,7 +1,6 @@
 """What the cases stand on: a clock, a store's files, the command line, calls side by side."""
 
 import json
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -16,6 +15,7 @@ from rewound.http.cli import main
 from rewound.memory import Memory
 from rewound.memory.replies import EventView, Found, View, Written
 from rewound.memory.requests import What
+from tests import loaded
 
 T = TypeVar("T")
 
@@ -135,6 +135,6 @@ class Cli:
         """The same in a process, for bytes that are no text: its exit code and what it said."""
         command: list[bytes | str] = [sys.executable, "-m", "rewound.http"]
         command += ["--data", str(self.data), *args]
-        done = subprocess.run(command, input=stdin, capture_output=True, timeout=60)
+        done = loaded.run(command, told=stdin, timeout=60)
         assert b"Traceback" not in done.stderr and b"internal error" not in done.stderr, done.stderr
         return done.returncode, done.stdout, done.stderr

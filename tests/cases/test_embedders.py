@@ -3,7 +3,6 @@ tests/integration/test_meaning_trouble.py.) And R07 by meaning: what an edit end
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ from rewound.memory import replies as r
 from rewound.memory import requests as q
 from rewound.memory.embedding import EmbeddingDuty
 from rewound.memory.models import Models
+from tests import loaded
 from tests.cases.doors import DOORS, Shop
 from tests.cases.given import Cli
 from tests.http.serving import Api, reply_of, serving
@@ -218,7 +218,7 @@ def test_r13_reembedding_survives_a_kill(data: Path, point: str) -> None:
         assert memory.workers("wait", timeout_s=240).unembedded == 0
     env = {**os.environ, "REWOUND_EMBEDDER": "hashing", "REWOUND_EXTRACTOR": "none"}
     child = [sys.executable, "-c", REEMBED, str(data)]
-    killed = subprocess.run(child, env={**env, VARIABLE: point}, capture_output=True, timeout=60)
+    killed = loaded.run(child, env={**env, VARIABLE: point}, timeout=60)
     assert killed.returncode == KILLED, killed.stderr[-500:]
     models = Models(embedder="hashing", extractor="none")
     with Memory(data, "s", models=models) as memory:
@@ -265,7 +265,7 @@ def test_r13_a_change_in_the_background_survives_a_kill(data: Path, point: str) 
         assert memory.workers("wait", timeout_s=240).unembedded == 0
     child = [sys.executable, "-c", SWITCH, str(data)]
     env = {**os.environ, VARIABLE: point}
-    killed = subprocess.run(child, env=env, capture_output=True, timeout=60)
+    killed = loaded.run(child, env=env, timeout=60)
     assert killed.returncode == KILLED, killed.stderr[-500:]
     with Memory(data, "s", models=switched()) as memory:
         memory.own()

@@ -4,13 +4,14 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from subprocess import PIPE, Popen
+from subprocess import PIPE
 from typing import Any
 
 import pytest
 
 from rewound.eventlog.errors import InvalidInput, Stale
 from rewound.memory import Memory
+from tests import loaded
 from tests.cases.given import Cli, at_once, events, gapless, id_of, pages
 
 EMOJI = "\N{GRINNING FACE}"
@@ -200,7 +201,9 @@ def test_r47_parallel_writers_lose_nothing(data: Path, memory: Memory, cli: Cli)
     """Threads, two more handles, two other processes and the command line, on one record."""
     fact = id_of(memory.remember("The record."))
     others = [
-        Popen([sys.executable, "-c", WRITER, str(data), fact, first, last], stdin=PIPE, text=True)
+        loaded.Popen[str](
+            [sys.executable, "-c", WRITER, str(data), fact, first, last], stdin=PIPE, text=True
+        )
         for first, last in (("30", "38"), ("38", "46"))
     ]
     with Memory(data, "s") as second:

@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 import types
 import typing
 from pathlib import Path
@@ -22,6 +21,7 @@ from rewound.http.config import Settings, load, models_of, shown
 from rewound.llm.attribute_table import parse
 from rewound.memory import replies as r
 from rewound.memory.evaluating import Evaluated
+from tests import loaded
 from tests.cli.fake import ANSWERED_WITH
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -301,9 +301,7 @@ def test_the_examples_run(tmp_path: Path) -> None:
     It ends when the page's own `rewound own` takes the store.
     """
     (tmp_path / "bin").mkdir()
-    command = tmp_path / "bin/rewound"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m rewound.http "$@"\n')
-    command.chmod(0o755)
+    command = loaded.command(tmp_path / "bin")
     work = tmp_path / "work"
     work.mkdir()
     env = {k: v for k, v in os.environ.items() if not k.startswith("REWOUND_")}

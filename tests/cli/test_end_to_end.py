@@ -1,84 +1,22 @@
 """Every command on a real store, and the same answers as the library gives."""
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from click.testing import CliRunner, Result
 
 from rewound.eventlog.events import Outcome
 from rewound.http.chats import Sorter
-from rewound.http.cli import COMMANDS, main
+from rewound.http.cli import COMMANDS
 from rewound.http.cli_errors import EXITS
 from rewound.memory import Memory
+from tests.cli.running import CHAT, Cli, lines, refused, told
 from tests.integration import judging
 from tests.integration.speaking import speaking
-
-CHAT = [
-    {
-        "id": "m1",
-        "conversation": "planning",
-        "role": "user",
-        "name": "Nina",
-        "content": "The launch moved to May.",
-        "time": "2026-03-02T10:00:00Z",
-    },
-    {"id": "m2", "conversation": "planning", "role": "assistant", "content": "Noted."},
-    {"conversation": "garden", "name": "Omar", "content": "The tomatoes need water."},
-]
-
-Cli = Callable[..., Result]
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    return tmp_path / "store"
-
-
-@pytest.fixture
-def cli(data: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
-    """Runs one command on the store; each opens and closes it, as separate processes would."""
-    for name in list(os.environ):
-        if name.startswith("REWOUND_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_CONFIG_HOME", "/nowhere")
-    monkeypatch.setenv("REWOUND_DATA", str(data))
-    monkeypatch.setenv("REWOUND_EMBEDDER", "none")
-    monkeypatch.setenv("REWOUND_EXTRACTOR", "none")
-    monkeypatch.setenv("REWOUND_JUDGE", "none")
-    monkeypatch.setattr("rewound.http.cli_base.SETTLE_S", 60.0)  # however slow the machine
-
-    def run(*args: str, code: int = 0, **more: Any) -> Result:
-        result = CliRunner().invoke(main, [str(arg) for arg in args], **more)
-        assert result.exit_code == code, result.output
-        if code:
-            assert "Traceback" not in result.output
-            assert "internal error" not in result.stderr
-        return result
-
-    return run
-
-
-def told(cli: Cli, *args: str, **more: Any) -> Any:
-    return json.loads(cli("--json", *args, **more).stdout)
-
-
-@pytest.fixture
-def fact(cli: Cli) -> str:
-    written = told(cli, "remember", "Nina works at Harbor Foods.", "--said-at", "2026-03-01")
-    return str(written["items"][0]["id"])
-
-
-def lines(rows: list[dict[str, Any]]) -> str:
-    return "".join(json.dumps(row) + "\n" for row in rows)
 
 
 def test_a_statement_is_found_corrected_and_looked_back_at(cli: Cli, fact: str) -> None:
@@ -400,159 +338,6 @@ def test_scopes_narrow_what_is_read(cli: Cli) -> None:
     assert told(cli, "list")["total"] == 2
 
 
-# --- what bad input gets
-
-
-BLANK = ["", " ", "\n\t"]
-LIMITS = ["0", "-1", "1000000", "abc", "1.5", "99999999999999999999999"]
-TIMES = ["yesterday", "2026-13-01", "2026-02-30", "25:00", "@", "@x", "@999", "", "2026-03-01T10"]
-KINDS = ["event", "document", "nonsense"]
-
-
-@pytest.fixture
-def ids(cli: Cli, fact: str) -> dict[str, str]:
-    """Of each kind one id."""
-    event = told(cli, "log", "--about", fact)["events"][0]
-    document = told(cli, "ingest", "-", input="A page about nothing.\n")["items"][0]["id"]
-    cli("import", "-", input=lines(CHAT))
-    message = told(cli, "list", "--what", "message")["items"][0]["id"]
-    return {
-        "fact": fact,
-        "event": event["id"],
-        "group": event["group"],
-        "document": document,
-        "message": message,
-        "missing": "ev_01jdzy3m8q3v2k7x4w5e6t7y8z",
-        "missing fact": "fact_01jdzy3m8q3v2k7x4w5e6t7y8z",
-        "nonsense": "nonsense",
-        "long": "x" * 2000,
-    }
-
-
-def refused(result: Result, *words: str) -> None:
-    """One line that says what is wrong, and nothing on stdout."""
-    assert result.stdout == ""
-    assert result.stderr.startswith("error: ")
-    assert result.stderr.count("\n") == 1
-    for word in words:
-        assert word in result.stderr
-
-
-@pytest.mark.parametrize("query", BLANK)
-def test_a_blank_query(cli: Cli, fact: str, query: str) -> None:
-    refused(cli("search", query, code=2), "query")
-    refused(cli("context", query, code=2), "query")
-    refused(cli("forget", "--query", query, code=2), "query")
-
-
-@pytest.mark.parametrize("limit", LIMITS)
-def test_a_bad_limit(cli: Cli, fact: str, limit: str) -> None:
-    for command in (("search", "x"), ("list",), ("log",), ("jobs",), ("containers",)):
-        refused(cli(*command, f"--limit={limit}", code=2), "limit")
-    refused(cli("context", "x", f"--budget={limit}", code=2), "budget")
-
-
-@pytest.mark.parametrize("moment", TIMES)
-def test_a_malformed_time(cli: Cli, fact: str, moment: str) -> None:
-    for option in ("--as-of", "--valid-at", "--since", "--until"):
-        refused(cli("search", "x", option, moment, code=2))
-    refused(cli("remember", "x", "--said-at", moment, code=2), "said_at")
-    refused(cli("replay", "--at", moment, code=2))
-    refused(cli("diff", moment, code=2))
-    assert told(cli, "list")["total"] == 1
-
-
-def test_unknown_options_containers_events_and_views(cli: Cli, ids: dict[str, str]) -> None:
-    refused(cli("search", "x", "--colour", "red", code=2), "--colour")
-    refused(cli("search", "x", "-c", "nowhere", code=2), "nowhere")
-    refused(cli("undo", ids["missing"], code=2), ids["missing"])
-    refused(cli("show", ids["missing fact"], code=2), ids["missing fact"])
-    refused(cli("search", "x", "--as-of", ids["missing"], code=2))
-    refused(cli("rebuild", "frobs", code=2), "the views are", "facts")
-    refused(cli("log", "--type", "fact forgoten", code=2), "forgotten")
-
-
-def test_the_wrong_kind_of_id_says_which_kind_it_is(cli: Cli, ids: dict[str, str]) -> None:
-    refused(cli("undo", ids["fact"], code=2), "a fact")
-    refused(cli("undo", ids["document"], code=2), "a document")
-    refused(cli("update", ids["event"], "New text.", code=2), "an event")
-    refused(cli("search", "x", "--as-of", ids["message"], code=2), "a message")
-    for command in ("show", "history", "undo", "forget", "restore"):
-        refused(cli(command, ids["nonsense"], code=2))
-        refused(cli(command, ids["long"], code=2))
-        assert len(cli(command, ids["long"], code=2).stderr) < 500
-
-
-def test_texts_that_are_no_text(cli: Cli, fact: str) -> None:
-    refused(cli("remember", "half \udcff", code=2), "TEXT")
-    refused(cli("search", "half \ud83d", code=2), "QUERY")
-    refused(cli("remember", "x", "--tag", "\udcff", code=2), "tag")
-    refused(cli("remember", "-", input=b"nul \0 byte", code=2))
-    refused(cli("remember", "-", input=b"raw \xff byte", code=2))
-    refused(cli("remember", "x", "--id", "a\0b", code=2))
-    refused(cli("search", "a\0b", code=2), "query")
-    assert told(cli, "list")["total"] == 1
-    cli("remember", "odd \ufffe \u202e \u2028 text")
-    last = cli("log", "--json").stdout
-    assert last.count("\n") == 1
-    assert "\u202e" not in cli("list").stdout
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_ten_megabytes_of_one_word(cli: Cli, fact: str) -> None:
-    word = "x" * 10_000_000
-    refused(cli("remember", "-", input=word, code=2), "max_text_mb")
-    env = {"REWOUND_MAX_TEXT_MB": "16"}
-    refused(cli("remember", "-", input=word, env=env, code=2), "text", "ingest it")
-    assert told(cli, "ingest", "-", input=word, env=env)["counts"]["written"] == 1
-    assert len(told(cli, "search", "Nina")["hits"]) == 1
-    cli("verify")
-
-
-def test_very_long_things(cli: Cli, fact: str) -> None:
-    cli("remember", "Long id.", "--id", "i" * 2000)
-    refused(cli("remember", "Too long.", "--id", "i" * 2001, code=2), "id")
-    cli("remember", "Long tag.", "--tag", "t" * 600)
-    refused(cli("remember", "Too long.", "--tag", "t" * 1001, code=2), "tag")
-    refused(cli("remember", "x", "-c", "c" * 300, code=2), "container")
-    refused(cli("search", "y" * 40_000, code=2), "query")
-    cli("verify")
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        *("multi-agent", "don't", "src/main.py", '"', "C++", "a:b", "(", "*", "NEAR(", "AND"),
-        *("-foo", "col:x", "{a b}", "C:\\tmp\\x", "z" * 10_000),
-    ],
-)
-def test_any_text_is_a_query(cli: Cli, query: str) -> None:
-    cli("remember", f"Something with {query[:50]} inside.", "-c", "a-b")
-    found = told(cli, "search", "-c", "a-b", "--", query)
-    if len(query) < 50 and query not in ('"', "(", "*"):
-        assert found["hits"], query
-
-
-@pytest.mark.parametrize(
-    "name", ["../../etc", "..%2f..%2fetc", "..\\..\\x", "/etc/passwd", "a/../../b", "~root", "CON"]
-)
-def test_names_never_leave_the_data_folder(cli: Cli, data: Path, tmp_path: Path, name: str) -> None:
-    cli("remember", "A fact.", "-c", name, "--id", name, "--tag", name)
-    assert told(cli, "list", "-c", name)["total"] == 1
-    cli("ingest", "-", "-c", name, "--as", name, input="A text.\n")
-    assert {path.name for path in tmp_path.iterdir()} == {"store"}
-    assert all("etc" not in path.name for path in data.rglob("*"))
-
-
-def test_a_data_folder_that_cannot_be(cli: Cli, tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    file.write_text("x")
-    refused(cli("--data", str(file), "remember", "x", code=2), "folder")
-    refused(cli("--data", str(file / "below"), "remember", "x", code=2))
-    refused(cli("--data", "/dev/null/x", "stats", code=2))
-
-
 # --- the same as the library
 
 
@@ -588,103 +373,9 @@ def test_answers_equal_the_librarys_byte_for_byte(cli: Cli, data: Path, fact: st
     assert shared == theirs[: len(shared)]
 
 
-# --- as separate processes
-
-
-def spawn(data: Path, *args: str) -> "subprocess.Popen[str]":
-    env = {k: v for k, v in os.environ.items() if not k.startswith("REWOUND_")}
-    env |= {"REWOUND_DATA": str(data), "XDG_CONFIG_HOME": "/nowhere", "PYTHONUNBUFFERED": "1"}
-    env |= {f"REWOUND_{name}": "none" for name in ("EMBEDDER", "EXTRACTOR", "JUDGE")}
-    pipe = subprocess.PIPE
-    return subprocess.Popen(
-        [sys.executable, "-m", "rewound.http", *args],
-        stdout=pipe,
-        stderr=pipe,
-        env=env,
-        text=True,
-    )
-
-
-def first_line(running: "subprocess.Popen[str]") -> str:
-    assert running.stdout is not None
-    return running.stdout.readline()
-
-
-@pytest.fixture
-def owner(data: Path) -> Iterator["subprocess.Popen[str]"]:
-    with spawn(data, "own", "--json") as running:
-        yield running
-        if running.poll() is None:
-            running.kill()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.usefixtures("heeding_interrupts")
-def test_an_owner_serves_others_until_it_is_stopped(
-    cli: Cli, data: Path, owner: "subprocess.Popen[str]", how: signal.Signals
-) -> None:
-    said = json.loads(first_line(owner))
-    assert said["reply"] == "Owning"
-    assert (said["data"], said["pid"]) == (str(data), owner.pid)
-    assert Path(said["socket"]).is_socket()
-    cli("remember", "Nina works at Orbit Labs.")
-    refused(cli("search", "x", "--limit", "0", code=2), "limit")
-    owner.send_signal(how)
-    assert owner.wait(30) == 0
-    assert not Path(said["socket"]).exists()
-    assert len(told(cli, "search", "Nina")["hits"]) == 1
-
-
-@pytest.mark.slow
-def test_a_second_owner_takes_over(cli: Cli, data: Path, owner: "subprocess.Popen[str]") -> None:
-    first_line(owner)
-    with spawn(data, "own") as second:
-        assert "holding the store" in first_line(second)
-        assert owner.wait(30) == 0
-        cli("remember", "Nina works at Orbit Labs.")
-        second.terminate()
-        assert second.wait(30) == 0
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("heeding_interrupts")
-def test_following_the_log_of_a_store_in_use(cli: Cli, data: Path) -> None:
-    cli("remember", "one")
-    with spawn(data, "log", "--follow", "--json", "--type", "fact remembered") as follower:
-        assert json.loads(first_line(follower))["texts"]
-        cli("remember", "two")
-        assert "two" in first_line(follower)
-        follower.send_signal(signal.SIGINT)
-        assert follower.wait(30) == 130
-
-
-@pytest.mark.slow
-def test_a_reader_that_leaves_early(cli: Cli, data: Path) -> None:
-    for number in range(30):
-        cli("remember", f"Fact number {number}. " + "word " * 500)
-    command = f"{sys.executable} -m rewound.http --data {data} list --all"
-    script = f"{command} | head -1; echo ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
-    assert done.stderr == ""
-    assert done.stdout.splitlines()[-1] in ("0", "141")
-
-
-@pytest.mark.slow
-def test_commands_side_by_side_lose_nothing(data: Path) -> None:
-    running = [spawn(data, "remember", f"Fact number {number}.") for number in range(8)]
-    for one in running:
-        with one:
-            _, err = one.communicate(timeout=60)
-            assert (one.returncode, err) == (0, "")
-    with spawn(data, "list", "--json") as listing:
-        out, _ = listing.communicate(timeout=60)
-    texts = {item["text"] for item in json.loads(out)["items"]}
-    assert texts == {f"Fact number {number}." for number in range(8)}
-
-
 def test_every_command_was_run_here() -> None:
-    text = Path(__file__).read_text(encoding="utf-8")
+    here = [Path(__file__).with_name(f"test_{name}.py") for name in ("end_to_end", "processes")]
+    text = "".join(path.read_text(encoding="utf-8") for path in here)
     run = set(re.findall(r'(?:cli\(|told\(cli, |spawn\(data, |\(\()"([a-z-]+)"', text))
     run |= set(re.findall(r'\("([a-z-]+)",\)', text))
     elsewhere = {

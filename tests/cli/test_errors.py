@@ -17,6 +17,7 @@ from rewound.eventlog.errors import ERRORS_BY_CODE, HasDependents, NotFound, Rew
 from rewound.http import cli_habits
 from rewound.http.cli import COMMANDS
 from rewound.http.cli_errors import EXITS
+from tests import loaded
 from tests.cli.fake import FakeLink, run
 
 CODES = {
@@ -206,7 +207,9 @@ def process(
     clean = {k: v for k, v in os.environ.items() if not k.startswith("REWOUND_")}
     pipe = subprocess.PIPE
     words = [sys.executable, "-m", "rewound.http", *args]
-    return subprocess.Popen(words, stdin=stdin, stdout=pipe, stderr=pipe, env=clean | (env or {}))
+    return loaded.Popen[bytes](
+        words, stdin=stdin, stdout=pipe, stderr=pipe, env=clean | (env or {})
+    )
 
 
 @pytest.mark.parametrize("args", [("--help",), ("--version",), ()])

@@ -6,7 +6,6 @@ The data sets are not part of the repository: without them these tests skip.
 import json
 import os
 import random
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 from eval.corpora import Question, Unit, corpus, questions, stamp
 from rewound.memory import Memory
+from tests import loaded
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("REWOUND_TEST_DATA", ROOT.parent / "shared" / "data"))
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(
 def rewound(store: Path, *words: str) -> str:
     """One command in a process of its own."""
     command = [sys.executable, "-m", "rewound.http", "--data", str(store), *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=110)
+    done = loaded.run(command, text=True, timeout=110)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rewound.eventlog.registry import NAMES
+from tests import loaded
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -31,7 +32,10 @@ def blocks(page: Path, language: str) -> list[str]:
 def environment(folder: Path) -> dict[str, str]:
     """One in which `rewound` is on the path and nothing of the user's is used."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("REWOUND_")}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    programs = folder.parent / "programs"  # beside: pages look around in their folder
+    programs.mkdir(exist_ok=True)
+    loaded.command(programs)
+    path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
     return kept | {"PATH": path, "HOME": str(folder), "XDG_CONFIG_HOME": str(folder / "config")}
 
 

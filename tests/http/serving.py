@@ -25,6 +25,7 @@ import httpx
 import msgspec
 
 from rewound.memory import replies as r
+from tests import loaded
 
 ROOT = Path(__file__).parents[2]
 WAIT_S = 60.0
@@ -50,7 +51,7 @@ class Served:
         self._lines: list[str] = []
         self._changed = threading.Condition()
         self._ended = False
-        self._child = subprocess.Popen(
+        self._child = loaded.Popen[bytes](
             words,
             cwd=folder,
             env=self.environment,

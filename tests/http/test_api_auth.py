@@ -1,7 +1,6 @@
 """Who may ask: the key, the Host, the Origin, the address; and no secret or text in any log."""
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ import httpx
 import pytest
 
 from rewound.memory import replies as r
+from tests import loaded
 from tests.http.serving import (
     Api,
     Served,
@@ -479,20 +479,18 @@ def rounds(client: httpx.Client) -> list[str]:
 def test_r38_the_command_that_shows_settings_hides_the_key(tmp_path: Path) -> None:
     settings = environment(tmp_path, tmp_path) | {"REWOUND_API_KEY": KEY}
     for args in (("config",), ("--json", "config"), ("serve", "--help")):
-        done = subprocess.run(
+        done = loaded.run(
             [sys.executable, "-m", "rewound.http", *args],
             env=settings,
             cwd=tmp_path,
-            capture_output=True,
             timeout=60,
         )
         assert done.returncode == 0, done.stderr
         assert KEY.encode() not in done.stdout + done.stderr
-    done = subprocess.run(
+    done = loaded.run(
         [sys.executable, "-m", "rewound.http", "serve", "--port", "abc"],
         env=settings,
         cwd=tmp_path,
-        capture_output=True,
         timeout=60,
     )
     assert done.returncode != 0 and KEY.encode() not in done.stdout + done.stderr

@@ -19,6 +19,7 @@ from rewound.http.limits import Limits
 from rewound.memory import Memory
 from rewound.memory import replies as r
 from rewound.memory.link import Link
+from tests import loaded
 from tests.cases.given import Clock
 from tests.http.serving import Api, Served, error_of, reply_of, serving
 
@@ -196,9 +197,7 @@ def test_the_command_line_works_beside_the_server(api: Api, served: Served) -> N
     command = [sys.executable, "-m", "rewound.http", "--data", str(served.data), "--json"]
     command += [f"--container={api.container}"]
     for args in (["remember", "By the command line."], ["search", "command line"]):
-        done = subprocess.run(
-            [*command, *args], env=served.environment, capture_output=True, timeout=60
-        )
+        done = loaded.run([*command, *args], env=served.environment, timeout=60)
         assert done.returncode == 0, done.stderr
     assert [hit["text"] for hit in json.loads(done.stdout)["hits"]] == ["By the command line."]
     assert [view.text for view in api.facts()] == ["By the command line."]

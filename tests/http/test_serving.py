@@ -17,6 +17,7 @@ from rewound.http.serving import Address, address_of, bound
 from rewound.memory.link import Link
 from rewound.memory.replies import Page
 from rewound.memory.requests import List
+from tests import loaded
 from tests.http.serving import WAIT_S, Served, environment, serving
 
 
@@ -106,10 +107,10 @@ def test_it_does_with_one_or_when_told_to(tmp_path: Path, settings: dict[str, st
 def test_a_port_in_use_costs_nobody_the_store(tmp_path: Path) -> None:
     """It is told before the owner is asked to hand over."""
     with serving(tmp_path) as served, served.client() as client:
-        told = subprocess.run(
+        told = loaded.run(
             [sys.executable, "-m", "rewound.http", "serve", "--port", str(served.port()),
              "--data", str(served.data)],
-            env=environment(served.runtime, tmp_path), capture_output=True, text=True, check=False,
+            env=environment(served.runtime, tmp_path), text=True, timeout=60,
         )  # fmt: skip
         assert told.returncode == 2 and "cannot listen" in told.stderr
         assert str(served.port()) in told.stderr
@@ -119,7 +120,7 @@ def test_a_port_in_use_costs_nobody_the_store(tmp_path: Path) -> None:
 def test_a_second_server_takes_the_store_and_the_first_goes_on_through_it(tmp_path: Path) -> None:
     with serving(tmp_path) as first, first.client() as client:
         assert client.post("/v1/facts", json={"text": "Before."}).status_code == 200
-        told = subprocess.Popen(
+        told = loaded.Popen[bytes](
             [sys.executable, "-m", "rewound.http", "serve", "--port", "0", "--json",
              "--data", str(first.data)],
             env=environment(first.runtime, tmp_path), stdout=subprocess.PIPE,
@@ -154,9 +155,9 @@ def test_a_setting_that_cannot_be_is_told(
     tmp_path: Path, settings: dict[str, str], words: str
 ) -> None:
     port = [] if "REWOUND_PORT" in settings else ["--port", "0"]
-    done = subprocess.run(
+    done = loaded.run(
         [sys.executable, "-m", "rewound.http", "serve", *port, "--data", str(tmp_path / "data")],
-        env=environment(tmp_path, tmp_path) | settings, capture_output=True, text=True, check=False,
+        env=environment(tmp_path, tmp_path) | settings, text=True, timeout=60,
     )  # fmt: skip
     assert done.returncode == 2
     assert words in done.stderr and "Traceback" not in done.stderr

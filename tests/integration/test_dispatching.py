@@ -31,6 +31,7 @@ from rewound.llm.rerank_server import RerankServer
 from rewound.llm.reranking import RerankFailed
 from rewound.llm.slot_files import SlotFiles
 from rewound.memory.meaning import Meaning
+from tests import loaded
 from tests.integration.noding import ScriptedNode, nodes
 
 SCHEMA = {
@@ -580,7 +581,7 @@ def test_what_a_process_held_is_free_when_it_is_gone(tmp_path: Path) -> None:
         "print('held', flush=True); sys.stdin.read()"
     )
     slots = SlotFiles(tmp_path)
-    with subprocess.Popen(
+    with loaded.Popen[bytes](
         [sys.executable, "-c", holds, str(tmp_path)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     ) as process:  # fmt: skip

@@ -29,6 +29,7 @@ from rewound.memory.link import Link
 from rewound.memory.lock import OwnerLock, holder
 from rewound.memory.place import Layout, open_layout
 from rewound.memory.replies import Figures, Page, Reply, Written
+from tests import loaded
 from tests.integration.given import HandClock, deciders, fact
 from tests.integration.test_dispatching import eventually
 
@@ -41,7 +42,7 @@ class Other:
 
     def __init__(self, data: Path, **environment: str) -> None:
         command = [sys.executable, "-m", "tests.integration.worker", str(data)]
-        self.process = subprocess.Popen(
+        self.process = loaded.Popen[str](
             command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             env={**os.environ, **environment},
         )  # fmt: skip

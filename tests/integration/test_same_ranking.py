@@ -5,7 +5,6 @@ Compared are whole explained replies, so that not one feature of one hit may dif
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ from rewound.memory import replies as r
 from rewound.projections.replay import cut, replay
 from rewound.projections.vectors import query_of
 from rewound.projections.views import Views
+from tests import loaded
 from tests.integration.recalling import ASKED, QUERIES, Said, answers, fill, opened, shown
 from tests.unit.given import START_US, HandClock
 
@@ -62,7 +62,7 @@ def elsewhere(folder: Path, clock: HandClock, **settings: str) -> dict[str, Any]
     """What another process answers."""
     words = [sys.executable, "-m", "tests.integration.recalling", str(folder), str(clock.at)]
     env = {**os.environ, **settings}
-    done = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, check=False)
+    done = loaded.run(words, cwd=ROOT, env=env, timeout=60)
     assert done.returncode == 0, done.stderr.decode()
     found: dict[str, Any] = msgspec.json.decode(done.stdout)
     return found

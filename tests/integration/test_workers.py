@@ -28,6 +28,7 @@ from rewound.memory.backlog import Backlog
 from rewound.memory.engine import Engine
 from rewound.memory.models import NO_MODELS
 from rewound.memory.workers import Workers
+from tests import loaded
 from tests.integration.drawing import Gate, Told, With, sentences, working
 from tests.integration.given import HandClock, Shop
 
@@ -436,7 +437,7 @@ def test_it_is_done_once_across_a_handover(tmp_path: Path) -> None:
 
 def test_it_is_done_once_after_a_kill(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "tests.integration.drawing", str(tmp_path)]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with loaded.Popen[bytes](words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"reading 1\n"
         process.kill()

@@ -14,6 +14,8 @@ import mcp_types as types
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from tests import loaded
+
 MODES = ("legacy", "auto", "2026-07-28")
 """With the handshake, finding out, and with the newest revision's envelopes."""
 
@@ -132,10 +134,14 @@ class Raw:
 
 
 @contextmanager
-def raw(command: list[str], *, errors: Path | None = None, **env: str) -> Iterator[Raw]:
-    """A server process that is gone at the end. `errors` gets its standard error."""
+def raw(
+    command: list[str], *, errors: Path | None = None, fresh: bool = False, **env: str
+) -> Iterator[Raw]:
+    """A server process that is gone at the end. `errors` gets its standard error. A fresh one has
+    yet to load all that it needs, the SDK last."""
+    start = subprocess.Popen[bytes] if fresh else loaded.Popen[bytes]
     with open(errors or os.devnull, "wb") as stderr:
-        process = subprocess.Popen(
+        process = start(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -1,7 +1,6 @@
 """Law 7 where the map grows: a process that ends just before it loses nothing it acknowledged."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 
 from rewound.eventlog import failpoints
 from rewound.memory import Memory
+from tests import loaded
 
 _WRITER = """
 import random, sys
@@ -37,12 +37,10 @@ ones the log, of which the views keep only the beginning."""
     ],
 )
 def test_ended_before_growing(tmp_path: Path, point: str, words: tuple[str, str]) -> None:
-    killed = subprocess.run(
+    killed = loaded.run(
         [sys.executable, "-c", _WRITER, str(tmp_path / "store"), *words],
         env=os.environ | {failpoints.VARIABLE: point},
-        capture_output=True,
         text=True,
-        check=False,
         timeout=100,
     )
     assert killed.returncode == failpoints.KILLED, killed.stderr
