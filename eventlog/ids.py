@@ -72,6 +72,8 @@ NAMES = {
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford: no i, l, o, u
 _VALUES = {char: value for value, char in enumerate(_ALPHABET)}
 _CHARS = 26  # 128 bits in groups of five
+_PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
+_SHIFTS = range(10 * (_CHARS // 2 - 1), -1, -10)
 
 _KIND_BYTES = tuple(bytes((kind,)) for kind in range(256))
 _pack = struct.Struct(">QQ").pack
@@ -97,8 +99,8 @@ class Ref(msgspec.Struct, frozen=True, array_like=True, order=True):
 def show(kind: Kind, raw: bytes) -> str:
     """The printed form: `fact_` and 26 base32 characters."""
     number = int.from_bytes(raw, "big")
-    chars = [_ALPHABET[(number >> shift) & 31] for shift in range(5 * (_CHARS - 1), -1, -5)]
-    return f"{PREFIXES[kind]}_{''.join(chars)}"
+    pairs = [_PAIRS[(number >> shift) & 1023] for shift in _SHIFTS]
+    return f"{PREFIXES[kind]}_{''.join(pairs)}"
 
 
 def as_uuid(raw: bytes) -> str:

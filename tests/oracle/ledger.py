@@ -1,6 +1,7 @@
 """The events of one container as the folds look at them: those that hold, and who states what."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from rewound.eventlog import events as e
 from rewound.eventlog.bodies import Place
@@ -46,8 +47,12 @@ class Ledger:
 
     def named(self, kind: Kind) -> list[Ref]:
         """Every item of a kind that any event names."""
+        return [ref for ref in self._named if ref.kind is kind]
+
+    @cached_property
+    def _named(self) -> dict[Ref, None]:
         refs = (ref for r in self.all for ref in (*r.event.creates(), *r.event.refers()))
-        return list(dict.fromkeys(ref for ref in refs if ref.kind is kind))
+        return dict.fromkeys(refs)
 
     def stated(self, recorded: Recorded) -> Recorded:
         """The event whose words this one asserts: itself, or what a SeenAgain points to."""
