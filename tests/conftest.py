@@ -4,6 +4,7 @@ tries.
 REWOUND_SOAK chooses: unset for the quick profile, `short` for minutes, `long` for an hour.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -49,6 +50,12 @@ settings.register_profile("soak", UNHURRIED, max_examples=5000, print_blob=True)
 if SOAK not in PROFILES:
     raise ValueError(f"REWOUND_SOAK is {SOAK!r}; use short or long, or leave it unset")
 settings.load_profile(PROFILES[SOAK])
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand tests live to the end: the collector of garbage need not look at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
