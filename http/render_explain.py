@@ -24,6 +24,8 @@ def explanation_lines(why: Explanation, shown: str) -> list[Text]:
         if why.score is not None:
             parts.append(f"score {why.score:+.3f}")
         parts.append(f"logit {why.logit:+.3f}, probability {why.probability:.3f}")
+        if why.sought:
+            parts.append("states what is asked")
         if why.further:
             parts.append(f"{why.further} before it of the same unit")
         if why.unit and why.unit != (why.of or shown):

@@ -8,6 +8,7 @@ import re
 from typing import NamedTuple
 
 from rewound.llm.attribute_table import CLOCK, DAY, END, SUBJECT, VALUE
+from rewound.llm.extraction import Drawn
 
 PART = (
     r"(?:deadline|due date|start date|end date|launch date|budget|price|fee|rate|rent|salary"
@@ -73,8 +74,18 @@ _TURNED = re.compile(
 
 
 def is_turned(subject: str, text: str) -> bool:
-    """Whether a statement only says of its subject that it is another now: the code changed."""
-    return text.lower().startswith(subject.lower()) and bool(_TURNED.fullmatch(text, len(subject)))
+    """Whether a statement only says of its subject that it is another now, or what it is not: what
+    it is comes next."""
+    if text.startswith(tuple(f"{subject} {verb} " for verb in ("isn't", "isn’t", "is not"))):
+        return True
+    begins = text.lower().startswith(subject.lower())
+    return begins and _TURNED.fullmatch(text, len(subject)) is not None
+
+
+def says_only_that(text: str, after: Drawn) -> bool:
+    """Whether a statement says no more than that a thing is another now, whose value comes next."""
+    found = re.search(rf"{_TURNED.pattern}$", text)
+    return bool(found and after.value and after.text.startswith(f"{text[: found.start()]} is "))
 
 
 class Change(NamedTuple):

@@ -98,9 +98,9 @@ def is_over_by_departure(new: str, old: str) -> bool:
             return True
     if not gone.dead:
         return False
-    low = old.lower().replace("’", "'")
     for called in (gone.whole, gone.name):
-        if called and low.startswith(f"{called} ") and _NOW.match(old, len(called)):
+        begins = re.match(rf"(?:.{{1,40}}'s [a-z-]+ )?{re.escape(called or '')}(?= )", old, re.I)
+        if called and begins and _NOW.match(old, begins.end()):
             return True
     return False
 

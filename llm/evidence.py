@@ -266,6 +266,7 @@ def _values(found: Evidence, pair: Pair, old: Reading, new: Reading) -> None:
     # Of a class of words only the bare word is a value: is open, not is open to suggestions.
     loose = ":" in old.attribute and max(len(old.value), len(new.value)) > 2
     loose = loose or any(frozenset(one.value) <= _PRAISE for one in (old, new))
+    loose = loose or _is_of_another_thing(old, new)
     one_count = _counts_the_same(old.value, new.value)
     found["single"] = YES * ((old.single and new.single and not loose) or one_count)
     # Somebody is in a town, on a page and on a diet at once.
@@ -291,6 +292,18 @@ def _values(found: Evidence, pair: Pair, old: Reading, new: Reading) -> None:
         found["value_class"] = YES * any(
             _co_members(a, b) for a in one - other for b in other - one
         )
+
+
+def _is_of_another_thing(old: Reading, new: Reading) -> bool:
+    """The code of the door, the code of the garden door: a word more tells another thing, where it
+    is no name of its owner."""
+    if new.attribute not in _KEYS:
+        return False
+    named = {t.stem for t in (*old.tokens, *new.tokens) if t.capital}
+    return bool((frozenset(old.subject) ^ frozenset(new.subject)) - named - {"user"})
+
+
+_KEYS = frozenset("code password passcode pin combination".split())
 
 
 def _counts_the_same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

@@ -7,6 +7,7 @@ something new (a table for two).
 import re
 
 from rewound.llm.attribute_table import CLOCK
+from rewound.llm.reaching import reached, renewed
 
 _PLEASE = (
     r"(?:(?:please|pls|ok|okay|now|then|also|hey|and|so|great|thanks|actually),? "
@@ -101,6 +102,11 @@ def fixed(sentence: str) -> str | None:
     if found and found["s"].split()[-1].lower() not in _ME:
         return f"{_started(found['s'])} is {found['v'].lower()}"
     return None
+
+
+def made_so(sentence: str) -> str | None:
+    """What an instruction, or a request to be reached otherwise, makes true; else None."""
+    return fixed(sentence) or reached(sentence) or renewed(sentence)
 
 
 def _started(subject: str) -> str:

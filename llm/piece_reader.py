@@ -15,7 +15,7 @@ from rewound.llm.antecedents import Antecedents
 from rewound.llm.asides import known_from, lead_of, sets_a_scene, without_requests
 from rewound.llm.attribute_table import Row
 from rewound.llm.attributes import Attributes, attributes_of
-from rewound.llm.changes import is_turned
+from rewound.llm.changes import is_turned, says_only_that
 from rewound.llm.clause_text import (
     dates,
     ending,
@@ -32,7 +32,7 @@ from rewound.llm.endings import ended_by, instead_of, told_apart, told_in_full
 from rewound.llm.english import BE, SAME_IN_PAST, Word, is_adverb, third_person, verb_at, words_of
 from rewound.llm.entities import describes, entities_of
 from rewound.llm.extraction import Drawn, Said
-from rewound.llm.fixing import fixed
+from rewound.llm.fixing import made_so
 from rewound.llm.kinds import kind_of
 from rewound.llm.passing import (
     has_open_object,
@@ -42,7 +42,7 @@ from rewound.llm.passing import (
     is_metadata,
     is_passing,
 )
-from rewound.llm.reaching import reached, renewed
+from rewound.llm.reaching import reached
 from rewound.llm.scripts import is_other_script, states_in_other_script
 from rewound.llm.sentences import LONGEST, Span, clauses, trim
 from rewound.llm.several import told_singly
@@ -193,6 +193,8 @@ class PieceReader:
             plain_part = ending_off(self.text[part.start : part.end])
             if not made and (told or not self.before.changed_by_others(plain_part, self.name)):
                 self.before.forget()
+            if made and drawn and says_only_that(drawn[-1].text, made[0]):
+                drawn.pop()  # The code changed: what it is now says so.
             drawn += [instead_of(each, drawn) for each in made]
         if cut:
             drawn += self._asked_behind(span.end, end)
@@ -237,7 +239,7 @@ class PieceReader:
                     self.replaced = earlier
                     return [self._corrected(span, earlier, text, correction)]
         start = lead_of(said)
-        made = _made_so(said[start:].rstrip("? "))
+        made = made_so(said[start:].rstrip("? "))
         if made is None:
             return [] if _MEANT.match(plain(whole)) and correction else None
         place = trim(self.text, span.start + start, span.start + len(said))
@@ -473,9 +475,8 @@ class PieceReader:
             # Else it is one of several things that may be said of it.
             last = self.thread.stated[-1] if self.thread.stated else None
             again = last is not None and found[:2] == (last.subject, last.attribute)
-            instead = _is_denied(pronoun.new.removesuffix(" is"), self.before.said_before)
             turned = is_turned(pronoun.new.removesuffix(" is"), self.before.said_before)
-            told = again or instead or turned or found.attribute in _OF_IT
+            told = again or turned or found.attribute in _OF_IT
             return found if told else Attributes()
         return found
 
@@ -553,11 +554,6 @@ class PieceReader:
         ]
 
 
-def _made_so(sentence: str) -> str | None:
-    """What an instruction or a request makes true, still in the first person."""
-    return fixed(sentence) or reached(sentence) or renewed(sentence)
-
-
 def _day(today: list[TimeExpression]) -> date | None:
     return today[0].first.date() if today and today[0].first else None
 
@@ -572,11 +568,6 @@ _LASTING = ("live", "work")
 # What one has no more: it ends by itself, whatever came in its place.
 _GIVES_UP = re.compile(r"\b(?:sold|cancell?ed|quit|gave up|got rid of|unsubscribed from) ")
 _OF_IT = frozenset("time date room price due status owner version assignee".split())
-
-
-def _is_denied(subject: str, text: str) -> bool:
-    """Whether a statement says what something is not: what it is comes next."""
-    return text.startswith(tuple(f"{subject} {verb} " for verb in ("isn't", "isn’t", "is not")))
 
 
 def _subject_is_own(words: list[Word], verb: int) -> bool:

@@ -25,6 +25,7 @@ _REST = (
     r"(?P<since>(?:,? (?:from (?:now|today|here|tomorrow) on|instead|in (?:the )?future|going "
     r"forward"
     r"|now|as of (?:now|today)))*)(?:,? (?:please|pls|thanks|thank you|from now on|for me))*"
+    r"(?: for (?!.*\b(?:example|test|demo|template|instance)\b)[a-z ]{2,30})?"
     r"(?:,? (?:and )?not (?:(?:on|at|to) )?(?:the|my) [\w ]{1,30})?"
 )
 _SORT = (

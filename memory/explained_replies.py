@@ -42,9 +42,10 @@ class Explanation(Part, frozen=True, kw_only=True, omit_defaults=True):
 
     `of` is the entry that this is about, when the hit has its score from another one than it shows.
     `unit` is what that is ranked with: a message with its facts. `further` entries of the unit
-    stand before it, of which each takes half of its odds. A logit is
-    `fit + slope * (score - best) - further * log(2)`; the probability follows from it. What was not
-    ranked anew has no score and no features."""
+    stand before it, of which each takes half of its odds. `sought` is a fact that states just what
+    the query asks, of just whom it asks it. A logit is
+    `fit + slope * (score - best) - further * log(2)`, and log(8) more for what is sought; the
+    probability follows from it. What was not ranked anew has no score and no features."""
 
     place: int | None = None
     of: str | None = None
@@ -55,6 +56,7 @@ class Explanation(Part, frozen=True, kw_only=True, omit_defaults=True):
     probability: float | None = None
     unit: str | None = None
     further: int = 0
+    sought: bool = False
     collapsed: int = 0
     features: tuple[Feature, ...] = ()
 

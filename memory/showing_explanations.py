@@ -49,6 +49,7 @@ def of_entry(
         probability=scored.probability,
         unit=_shown(scored.unit, within),
         further=scored.further,
+        sought=scored.sought,
         collapsed=collapsed,
         features=tuple(Feature(**added._asdict()) for added in scored.features),
     )

@@ -56,8 +56,9 @@ class Scored(NamedTuple):
     """What the ranker made of an entry.
 
     `rank` counts from 1 among all entries that were ordered. `unit` is what it is ranked with, and
-    `further` how many entries of that stand before it: each takes a half of its odds. What was not
-    ranked anew has neither features nor a score.
+    `further` how many entries of that stand before it: each takes a half of its odds. `sought` says
+    that it states what is asked, of whom that is asked, which gives it eight times its odds. What
+    was not ranked anew has neither features nor a score.
     """
 
     rank: int
@@ -66,6 +67,7 @@ class Scored(NamedTuple):
     score: float | None = None
     unit: Ref | None = None
     further: int = 0
+    sought: bool = False
     features: tuple[Added, ...] = ()
     """What adds or takes away most first."""
 
@@ -76,7 +78,7 @@ class Account(NamedTuple):
     `counted` is how many entries the read may know of at the moment, `allowed` how many of them
     pass the filters, `found` how many words or meaning speak for, and `candidates` how many were
     ranked anew, in `units`. A logit is `fit + slope * (score - best)`, before what `further`
-    takes; `best` is the best score without what lifts.
+    takes and `sought` gives; `best` is the best score without what lifts.
     """
 
     ranker: Ranker
@@ -185,6 +187,7 @@ class Explaining:
             score=float(self._ranked.score[row]),
             unit=self.ref(int(found.units[row])),
             further=int(np.count_nonzero(found.at[:near] == row)),
+            sought=ordinal in self._ran.ordered.sought,
             features=self._features(row),
         )
 

@@ -42,6 +42,9 @@ SPREAD: Final = 0.5
 list is seldom told in one place. R@20 of multi-session questions: lme_pool .779 to .790, beam_100k
 .714 to .728 (measured)."""
 
+SOUGHT: Final = math.log(8.0)
+"""What a fact gains that states just what a question asks, of just whom it asks it (`sought`)."""
+
 BEHIND: Final = 1.0
 """How far below the last candidate the logit of the rest begins; falls with the first score."""
 
@@ -76,6 +79,8 @@ class Ordered(NamedTuple):
     logits: Floats
     anything: float | None = None
     """The logit that something fits; None where nothing was ranked."""
+    sought: frozenset[int] = frozenset()
+    """Which of them gained SOUGHT."""
 
 
 def candidates(
@@ -113,9 +118,12 @@ def candidates(
     )
 
 
-def order(found: Candidates, model: Model, *, several: bool = False) -> Ordered:
+def order(
+    found: Candidates, model: Model, *, several: bool = False, sought: Ordinals | None = None
+) -> Ordered:
     """All candidates, best first; equal ones in the order they have. Where `several` things are
-    asked for, what stands in one place is spread further apart."""
+    asked for, what stands in one place is spread further apart. `sought` are entries of facts that
+    state what is asked."""
     if not found.ranked:
         return Ordered(found.entries, found.totals)
     scored = ranked(model, found.rows, found.reached, found.evidence)
@@ -123,11 +131,16 @@ def order(found: Candidates, model: Model, *, several: bool = False) -> Ordered:
     logits -= (FURTHER_OF_SEVERAL if several else FURTHER) * _further(found.at)
     if several:
         logits = _spread(found, logits)
+    near = found.entries[: found.ranked]
+    told = np.isin(near, sought) if sought is not None and len(sought) else None
+    if told is not None:
+        logits = logits + SOUGHT * told
     again = np.argsort(-logits, kind="stable")
     last = found.totals[found.ranked - 1]
     behind = float(logits.min()) - BEHIND - (last - found.totals[found.ranked :])
     entries = np.concatenate((found.entries[again], found.entries[found.ranked :]))
-    return Ordered(entries, np.concatenate((logits[again], behind)), scored.anything)
+    gained = frozenset() if told is None else frozenset(near[told].tolist())
+    return Ordered(entries, np.concatenate((logits[again], behind)), scored.anything, gained)
 
 
 def _spread(found: Candidates, logits: Floats) -> Floats:

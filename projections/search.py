@@ -27,6 +27,7 @@ from rewound.projections.remembered import remembered
 from rewound.projections.repeats import Ranked, Texts, collapsed
 from rewound.projections.rows import Row
 from rewound.projections.selection import Criteria, Selected, select
+from rewound.projections.sought import sought
 from rewound.projections.tokens import query_terms, tokenize
 from rewound.projections.vectors import Query as Vector
 
@@ -127,9 +128,10 @@ def run(
     model = ranker.meaning if scores.meant else ranker.words
     taken = limit + 10
     texts = Texts(view, criteria)
+    told = sought(view, question or query)
     while True:
         near = candidates(selected, scores, begun.query, begun.reach, taken)
-        found = order(near, model, several=begun.query.asked.several)
+        found = order(near, model, several=begun.query.asked.several, sought=told)
         best = found.entries[:taken].tolist()
         groups = collapsed(texts, [ranked_as(begun, ordinal) for ordinal in best], limit)
         if len(groups) == limit or len(best) < taken:

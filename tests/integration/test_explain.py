@@ -13,7 +13,7 @@ from rewound.memory import replies as r
 from rewound.memory import requests as q
 from rewound.memory.models import Models
 from rewound.projections.feature_names import NAMES
-from rewound.projections.ordering import FURTHER, candidates
+from rewound.projections.ordering import FURTHER, SOUGHT, candidates
 from rewound.projections.ranker import loaded
 from tests.integration.thesaurus import Bench, bench
 
@@ -75,10 +75,21 @@ def assert_adds_up(found: r.Found) -> None:
         assert why.score is not None and why.logit is not None
         assert math.isclose(sum(each.adds for each in why.features), why.score, abs_tol=1e-9)
         logit = ranking.fit + ranking.slope * (why.score - ranking.best) - FURTHER * why.further
+        logit += SOUGHT * why.sought
         assert math.isclose(logit, why.logit, abs_tol=1e-9)
         assert why.probability == hit.score
         assert math.isclose(1 / (1 + math.exp(-why.logit)), hit.score)
         assert why.nearness is not None and 0 <= why.nearness.closeness <= 1.01
+
+
+def test_what_states_just_what_is_asked_is_told_to_gain(memory: Memory) -> None:
+    home = memory.remember("Nina is at home in Bergen.", subject="Nina", attribute="home")
+    memory.remember("Nina's mother is at home in Turin.", subject="Nina's mother", attribute="home")
+    found = memory.search("where does Nina live", explain=True)
+    assert_adds_up(found)
+    sought = {hit.id: hit.explanation.sought for hit in found.hits if hit.explanation}
+    assert sought.pop(home.items[0].id or "") and list(sought.values()) == [False]
+    assert found.hits[0].id == home.items[0].id
 
 
 def test_what_the_features_add_is_the_score(memory: Memory) -> None:
