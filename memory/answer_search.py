@@ -37,10 +37,11 @@ _LINE_BYTES = (1_200, 1_200, 600, 600, 300)
 more of it is shown. What is longer is told by the part that answers."""
 _OF_SEVERAL = (600, 300)
 """The same where a list, a count or a comparison is asked for: more of less each."""
+_DAY_CHARS = len("2026-03-01")
 _LIKELY_OF_SEVERAL = 0.05
 _MARKS = 9
 """Bytes kept free for the marks of what is left out, and the line's end."""
-_OVER = ("superseded", "corrected")
+_OVER = ("superseded", "corrected", "ended", "expired")
 """What a line in a context says of words that were true once, or never."""
 
 
@@ -302,10 +303,13 @@ def _part(text: str, weights: Mapping[str, float], room: int) -> str:
 
 def _frame(hit: Hit) -> tuple[str, str]:
     """What stands before and after the text: when, who or where from, and the id to cite."""
-    when, who = dated(hit) or "", said_by(hit)
-    over = f", {hit.standing.state}" if hit.standing.state in _OVER else ""
+    when, who = (dated(hit) or "")[:_DAY_CHARS], said_by(hit)
+    if hit.standing.state in _OVER:
+        until = (hit.valid_to or "")[:_DAY_CHARS]
+        when = f"{when} to {until}" if until and until != when else when
+        when = f"{when}, {hit.standing.state}"
     asked = f"(asked: {hit.answers.text}) " if hit.answers else ""
-    head = f"- [{when[:10]}{over}] {asked}" + (f"{who}: " if who and hit.kind != "fact" else "")
+    head = f"- [{when}] {asked}" + (f"{who}: " if who and hit.kind != "fact" else "")
     return head, f" ({hit.id})"
 
 

@@ -437,7 +437,7 @@ def test_r07_what_was_so_before_comes_where_the_question_asks_for_it(here: Shelf
         assert stands == {past: "superseded", now: "current"}, query  # the first one never held
         assert found.moment.window_words == words and found.moment.window is not None
         lines = [line.text.partition(" (")[0] for line in memory.context(query).lines]
-        assert f"- [2025-12-01, superseded] {past}" in lines, query
+        assert f"- [2025-12-01 to 2026-06-01, superseded] {past}" in lines, query
         assert memory.explain(query, id=held).fate.found
         told = {each.text: each.state for each in memory.ask(query).given}
         assert told == {past: "superseded", now: None}, query
@@ -447,6 +447,17 @@ def test_r07_what_was_so_before_comes_where_the_question_asks_for_it(here: Shelf
         found = memory.search(query)
         assert texts(found) == [now] and found.moment.window is None, query
         assert "45,000" not in memory.context(query).text
+
+
+def test_r07_a_fact_whose_time_is_over_is_told_with_its_end(here: Shelf) -> None:
+    memory = here.empty()
+    memory.remember("Ann lives in Rome.", valid_from="2020-02-01", valid_to="2023-03-01")
+    memory.remember("Ann lives in Oslo.", valid_from="2023-03-01")
+    settled(memory)
+    for query in ("Where did Ann live in 2021?", "Where did Ann live before?"):
+        lines = [line.text.partition(" (")[0] for line in memory.context(query).lines]
+        assert "- [2020-02-01 to 2023-03-01, ended] Ann lives in Rome." in lines, lines
+    assert "Rome" not in memory.context("Where does Ann live?").text
 
 
 # --- times in a question
