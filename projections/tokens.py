@@ -71,8 +71,9 @@ _IS_SPACELESS = re.compile(f"[{_SPACELESS}]").match
 
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\u20d0-\u20f0"
-    "\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]+"
+    "\ufe00-\ufe0f\ufeff\U0001f3fb-\U0001f3ff\U000e0000-\U000e0fff]+"
 )
+"""And the tones of skin: a thumb is found in whichever it was sent."""
 _LOOKALIKE = re.compile("[‘’‛ʼ‐–−⁄]")
 _ASCII_OF = dict(zip("‘’‛ʼ‐–−⁄", "''''---/", strict=True))
 _ACCENTED = re.compile("[\u00c0-\u024f\u0300-\u036f\u0386-\u03ce\u1e00-\u1fff]")

@@ -79,7 +79,7 @@ SPELLED: dict[str, Sequence[str]] = {
     "👩‍👧 family day": ("👩‍👧", "👩"),
     "I ❤️ tea.": ("❤️", "❤", "❤\ufe0e"),
     "Flag 🇩🇪 on the car.": ("🇩🇪",),
-    "Thumbs 👍🏽 from Tom.": ("👍", "👍🏽"),
+    "Thumbs 👍🏽 from Tom.": ("👍", "👍🏽", "👍🏿"),
     "The price is €5 → ask Zed.": ("→", "€5"),
 }  # fmt: skip
 EACH = [(text, query) for text, queries in SPELLED.items() for query in queries]
