@@ -78,8 +78,8 @@ def test_r07_what_is_put_right_is_the_only_current_one(
     talk = Talk(store)
     for message in minutes(told):
         talk.say(message)
-    page = talk.memory.list(include_superseded=True)
-    states = {view.text.rstrip("."): view.standing.state for view in page.items}
+    views = talk.life().views
+    states = {view["text"].rstrip("."): view["standing"]["state"] for view in views}
     assert states == known  # of one text the last counts
 
 
@@ -88,5 +88,5 @@ def test_r07_what_puts_nothing_right_stands_beside_it(store: Memory, told: Seque
     talk = Talk(store)
     for message in minutes(told):
         talk.say(message)
-    page = talk.memory.list(include_superseded=True)
-    assert [view.standing.state for view in page.items] == [NOW, NOW], page.items
+    life = talk.life()
+    assert [view["standing"]["state"] for view in life.views] == [NOW, NOW], life
