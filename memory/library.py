@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import AsyncGenerator, Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
@@ -49,8 +49,17 @@ def _threaded(
     async def awaited(self: AsyncReading[Any], /, *args: P.args, **kwargs: P.kwargs) -> T:
         import asyncio  # takes a while, and most programs do without
 
-        run = functools.partial(method, self._memory, *args, **kwargs)
-        return await asyncio.get_running_loop().run_in_executor(self._threads, run)
+        told: Future[T] = Future()
+        told.set_running_or_notify_cancel()  # or it could be cancelled as long as no thread is free
+
+        def run() -> None:
+            try:
+                told.set_result(method(self._memory, *args, **kwargs))
+            except BaseException as error:  # it belongs to whoever awaits
+                told.set_exception(error)
+
+        self._threads.submit(run)
+        return await asyncio.wrap_future(told)
 
     functools.update_wrapper(awaited, method)
     return awaited

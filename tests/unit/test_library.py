@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import threading
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Any
@@ -13,7 +14,7 @@ from rewound.eventlog.errors import InvalidInput
 from rewound.memory import replies as r
 from rewound.memory import requests as q
 from rewound.memory.inputs import merged, sift
-from rewound.memory.library import AsyncMemory, AsyncMoment, Memory, Moment
+from rewound.memory.library import THREADS, AsyncMemory, AsyncMoment, Memory, Moment
 from rewound.memory.reading import Reading
 
 NOW = r.Moment(position=3)
@@ -474,16 +475,33 @@ def test_the_awaited_library_asks_the_same(link: Listener) -> None:
     assert link.asked[-2] == q.Search(query="then", as_of="@5", **R)
 
 
-def test_a_cancelled_await_does_not_undo_what_was_sent(link: Listener) -> None:
+def test_a_cancelled_await_does_not_undo_what_was_sent(
+    link: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where no thread was free for it yet."""
+    go_on = threading.Event()
+    call, count = link.call, THREADS + 3
+
+    def held(request: q.Request) -> r.Reply:
+        assert go_on.wait(60)
+        return call(request)
+
+    monkeypatch.setattr(link, "call", held)
+
     async def ask() -> None:
         memory = AsyncMemory(container="nina")
         memory._memory._link = link
-        task = asyncio.create_task(memory.remember("x"))
+        tasks = [asyncio.create_task(memory.remember(f"{n}")) for n in range(count)]
         await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        for task in tasks:
+            task.cancel()
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(isinstance(each, asyncio.CancelledError) for each in ended)
+        go_on.set()
+        async with asyncio.timeout(60):
+            while len(link.asked) < count:
+                await asyncio.sleep(0.001)
         await memory.close()
 
     asyncio.run(ask())
-    assert len(link.asked) == 1
+    assert len(link.asked) == count
