@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rewound.eventlog.events import FactEdited
 from rewound.eventlog.ids import FactId, Kind, Ref
 from rewound.memory.claims import in_one_scope
 from rewound.projections import bm25, entries, ranking
@@ -72,9 +73,10 @@ class Candidates:
         if len(about):
             first = frozenset(about.tolist())
             chosen.sort(key=lambda each: each not in first)
+        own = self._versions(row)
         found: list[Candidate] = []
         for ordinal in chosen:
-            other = self._row(ordinal, row, later=later)
+            other = None if self._item(ordinal) in own else self._row(ordinal, row, later=later)
             if other is not None:
                 alike = round(1000 * float(cosines[ordinal])) if compared[ordinal] else None
                 found.append(Candidate(other, alike))
@@ -82,12 +84,19 @@ class Candidates:
                     break
         return found
 
+    def _versions(self, row: Row[FactRow]) -> frozenset[bytes]:
+        """The fact and the versions that it replaced by a person's edit. What it ended by a verdict
+        is compared once more: that verdict may not be the last one, which has to tell of it too."""
+        own: set[bytes] = {row.id}
+        edits = self._view.about(Ref(Kind.FACT, FactId(row.id))) if row.state.supersedes else ()
+        for recorded in edits:
+            if isinstance(recorded.event, FactEdited) and recorded.event.fact == row.id:
+                own.update(recorded.event.ends)
+        return frozenset(own)
+
     def _row(self, ordinal: int, row: Row[FactRow], *, later: bool) -> Row[FactRow] | None:
         """The fact at an ordinal, if it was stated before, in the same scope, and is another."""
-        raw = self._item(ordinal)
-        if raw == row.id or raw in row.state.supersedes:
-            return None
-        other = self._view.fact(raw)
+        other = self._view.fact(self._item(ordinal))
         if other is None or not (is_before(row, other) if later else is_before(other, row)):
             return None
         return other if in_one_scope(self._view, other.state, row.state) else None

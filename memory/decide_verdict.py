@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rewound.eventlog import events as e
 from rewound.eventlog.bodies import BodyWriter
-from rewound.eventlog.errors import Conflict, NotFound
+from rewound.eventlog.errors import Conflict, NotFound, Stale
 from rewound.eventlog.ids import EventId, FactId, Kind, Ref, show
 from rewound.eventlog.log import Draft
 from rewound.llm.policy import Ruling
@@ -18,12 +18,16 @@ from rewound.memory.targets import event_of
 if TYPE_CHECKING:
     from rewound.projections.reader import ContainerView
 
+SINCE_MAX: Final = 1_000
+"""Events that may have been recorded since facts were compared: these are looked through."""
+
 
 def decide_verdict(found: Judge, deciding: Deciding) -> Plan:
     """The verdict as an event, and then what it brings about.
 
-    Raises NotFound or Conflict when the fact is gone, hidden or judged by now. Older facts that
-    are gone or hidden by now are left out.
+    Raises NotFound or Conflict when the fact is gone, hidden or judged by now, Stale when others
+    may have come back since it was compared. Older facts that are gone or hidden by now are left
+    out.
     """
     view = deciding.views.container(deciding.home())
     ref = Ref(Kind.FACT, found.fact)
@@ -35,6 +39,8 @@ def decide_verdict(found: Judge, deciding: Deciding) -> Plan:
     if not found.again and not view.is_unjudged(found.fact):
         raise Conflict(f"{ref} was judged meanwhile", ids=(str(ref),))
     _check_causes(view, found)
+    if found.held is not None:
+        _check_none_came_back(view, found.held)
     pairs = [each for each in found.pairs if _is_there(view, each.old)]
     pairs += _kept(view, found) if found.again else []
     bodies = BodyWriter(deciding.ids)
@@ -61,6 +67,15 @@ def _check_causes(view: ContainerView, found: Judge) -> None:
         if recorded is None or not effectivity.holds(recorded):
             shown = show(Kind.EVENT, cause)
             raise Conflict(f"the cause {shown} was undone meanwhile", ids=(shown,))
+
+
+def _check_none_came_back(view: ContainerView, held: int) -> None:
+    """What was not there when a verdict was thought of is not in it, and what an earlier one says
+    of that would be taken back with the earlier one."""
+    for position in range(held + 1, view.position + 1):
+        recorded = view.event(position) if position <= held + SINCE_MAX else None
+        if recorded is None or isinstance(recorded.event, e.Undone | e.Restored):
+            raise Stale("something may have come back meanwhile: compare again")
 
 
 def _kept(view: ContainerView, found: Judge) -> list[Ruled]:

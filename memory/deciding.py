@@ -61,7 +61,8 @@ class Judge:
     """A new fact was compared with older ones. Never comes from outside.
 
     What follows is decided against the open views. `again` replaces an earlier verdict; `causes`
-    are besides the event that states the fact, `group` and `event_id` as in a draft.
+    are besides the event that states the fact, `group` and `event_id` as in a draft. `held` is the
+    position at which it was compared, where it counts what has come back since.
     """
 
     container: ContainerId
@@ -73,6 +74,7 @@ class Judge:
     causes: tuple[EventId, ...] = ()
     group: GroupId | None = None
     event_id: EventId | None = None
+    held: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, NamedTuple
 
 from rewound.eventlog import events as e
-from rewound.eventlog.errors import Conflict, NotFound
+from rewound.eventlog.errors import Conflict, NotFound, Stale
 from rewound.eventlog.ids import ContainerId, EventId, FactId, Kind, Ref
 from rewound.eventlog.log import Recorded
 from rewound.llm.askers import asking_while
@@ -247,9 +247,11 @@ class Judging:
                 read.scales.policy.event,
                 again=read.cause is not None,
                 causes=() if read.cause is None else (read.cause,),
+                held=None if read.cause is None else read.held,
             )
             sent.append((weighed.fact, self._engine.submit_record(verdict)))
         trouble: Exception | None = None
+        stale = False
         done: list[FactId] = []
         for fact, applied in sent:
             error = applied.exception()
@@ -259,7 +261,10 @@ class Judging:
                 trouble = trouble or error
             else:
                 raise error
+            stale = stale or isinstance(error, Stale)
         self._queue.drop(read.container, done, read.held)
+        if stale:
+            self._queue.look_on(read.container, *read.returned)
         if trouble is not None:
             raise trouble
 

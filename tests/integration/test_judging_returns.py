@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rewound.memory import Memory, unjudged
+from rewound.memory.judging import Judging
 from rewound.memory.models import Models
 from rewound.memory.unjudged import Unjudged
 from rewound.projections.views import ViewReader
@@ -151,3 +153,58 @@ def test_what_is_taken_back_while_a_step_holds_an_older_snapshot_is_judged_after
     meanwhile(monkeypatch, lambda: memory.restore(str(oslo.id)))
     memory.workers("resume")
     assert current(memory) == [OSLO]
+
+
+PARIS, TURIN = "Nina moved to Paris.", "Nina moved to Turin."
+
+
+def test_what_a_verdict_knew_nothing_of_stays_ended_by_one_before_it(memory: Memory) -> None:
+    """A verdict given while a fact was away says nothing of it, also when it has come back."""
+    told(memory, ROME, "2020-01-01")
+    _, oslo = told(memory, OSLO, "2021-01-01")
+    _, paris = told(memory, PARIS, "2022-01-01")
+    bonn, stated = told(memory, BONN, "2023-01-01")
+    told(memory, TURIN, "2024-01-01")
+    memory.workers("pause")
+    memory.undo(oslo)
+    undone = memory.undo(stated)
+    memory.workers("resume")
+    assert current(memory) == [TURIN]
+    memory.undo(str(undone.event))
+    assert current(memory) == [TURIN]
+    memory.undo(paris)
+    assert current(memory) == [TURIN]
+    assert bonn not in reinstated(memory)
+
+
+def test_what_comes_back_while_others_are_judged_again_is_not_overlooked(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told(memory, ROME, "2020-01-01")
+    _, oslo = told(memory, OSLO, "2021-01-01")
+    bonn, stated = told(memory, BONN, "2022-01-01")
+    _, paris = told(memory, PARIS, "2023-01-01")
+    told(memory, TURIN, "2024-01-01")
+    memory.workers("pause")
+    memory.undo(oslo)
+    undone = memory.undo(stated)
+    memory.workers("resume")
+    assert current(memory) == [TURIN]
+    opinions = Judging._opinions
+
+    def meanwhile(judging: Judging, *given: Any) -> Any:
+        monkeypatch.setattr(Judging, "_opinions", opinions)
+        memory.undo(str(undone.event))
+        return opinions(judging, *given)
+
+    monkeypatch.setattr(Judging, "_opinions", meanwhile)
+    memory.undo(paris)
+    assert current(memory) == [TURIN]
+    assert Judging._opinions is opinions, "something was judged again"
+    assert bonn not in reinstated(memory), "not even for a moment"
+
+
+def reinstated(memory: Memory) -> set[str]:
+    """Facts that were taken to stand again, if only for a while."""
+    events = memory.events(types=["fact reinstated"], limit=1000).events
+    return {fact for event in events for fact in event.data["facts"]}
