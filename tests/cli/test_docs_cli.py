@@ -294,7 +294,7 @@ def _when_embedded(block: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_the_examples_run(tmp_path: Path) -> None:
     """All of the page, in order and in one shell, beside an owner whose models are loaded once.
 
@@ -314,7 +314,7 @@ def test_the_examples_run(tmp_path: Path) -> None:
     with subprocess.Popen(own, env=env, stdout=subprocess.PIPE, text=True) as owner:
         assert owner.stdout is not None and "holding the store" in owner.stdout.readline()
         done = subprocess.run(
-            ["bash", "-c", script], cwd=work, env=env, capture_output=True, text=True, timeout=280
+            ["bash", "-c", script], cwd=work, env=env, capture_output=True, text=True, timeout=580
         )
         owner.terminate()
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]

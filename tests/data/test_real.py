@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(
 def rewound(store: Path, *words: str) -> str:
     """One command in a process of its own."""
     command = [sys.executable, "-m", "rewound.http", "--data", str(store), *words]
-    done = loaded.run(command, text=True, timeout=110)
+    done = loaded.run(command, text=True, timeout=280)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

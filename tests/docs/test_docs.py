@@ -74,7 +74,7 @@ def test_commands_run(page: Path, tmp_path: Path) -> None:
             capture_output=True,
             text=True,
             check=False,
-            timeout=110,
+            timeout=280,
         )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
@@ -90,7 +90,7 @@ def test_code_runs(page: Path, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=110,
+        timeout=280,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 

@@ -31,8 +31,6 @@ from rewound.memory.rewriting import Rewrites
 from tests.integration.noding import nodes
 from tests.integration.test_dispatching import eventually
 
-pytestmark = pytest.mark.timeout(120)
-
 
 @pytest.fixture
 def owner(tmp_path: Path) -> Iterator[Link]:

@@ -34,7 +34,6 @@ from tests.integration.given import HandClock, deciders, fact
 from tests.integration.test_dispatching import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
-pytestmark = pytest.mark.timeout(180)
 
 
 class Other:

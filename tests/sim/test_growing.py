@@ -41,7 +41,7 @@ def test_ended_before_growing(tmp_path: Path, point: str, words: tuple[str, str]
         [sys.executable, "-c", _WRITER, str(tmp_path / "store"), *words],
         env=os.environ | {failpoints.VARIABLE: point},
         text=True,
-        timeout=100,
+        timeout=280,
     )
     assert killed.returncode == failpoints.KILLED, killed.stderr
     acknowledged = [line.split() for line in killed.stdout.splitlines()]
