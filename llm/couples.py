@@ -5,6 +5,7 @@ told and from whichever side: Tom is her fiancé, Tom and Nina tied the knot.
 """
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 _WHO = r"(?:[A-Z][\w-]*(?:['’]s [a-z-]+){0,3}(?: [A-Z][\w-]*)*|[Tt]he user(?:['’]s [a-z-]+)?)"
@@ -74,8 +75,20 @@ _PLANNED = re.compile(
 )
 
 
+# A quick look: whatever tells of a couple has one of these.
+_MAY_TELL = re.compile(
+    r"single|widow|divorc|separated|married|engage|dating|together|couple|relationship|seeing"
+    r"|going out"
+    r"|broke up|broke off|called off|split|parted|left|dumped|ended|tied|eloped|hitched|I do"
+    r"|husband|wife|spouse|fianc|friend|partner"
+)
+
+
+@lru_cache(maxsize=1 << 12)
 def bond_of(text: str) -> Bond | None:
     """Who is with whom by a finished statement; None where it tells of no such thing."""
+    if not _MAY_TELL.search(text):
+        return None
     for stage, holds, pattern in _BONDS:
         found = pattern.match(text)
         if found:
@@ -90,7 +103,8 @@ def bond_of(text: str) -> Bond | None:
 def bond_turned(new: str, old: str) -> bool:
     """Whether what the older statement tells of a couple is over by the newer one: engaged, then
     married; married, then divorced; single, then with somebody."""
-    now, before = bond_of(new), bond_of(old)
+    now = bond_of(new)
+    before = None if now is None else bond_of(old)
     if now is None or before is None or not before.holds or now.stage == before.stage:
         return False
     if _PLANNED.search(old) or (

@@ -55,6 +55,14 @@ _NOW = re.compile(
 )
 
 
+# A quick look: of whoever is there no more one of these is said.
+_MAY_TELL = re.compile(
+    r"\b(?:died|passed|drowned|down|sleep|euthani[sz]ed|dead|gone|longer|make it|survive|killed"
+    r"|over"
+    r"|goodbye|buried|lost|gave|re-?homed|sold)\b"
+)
+
+
 class Departed(NamedTuple):
     """Names in small letters, None where none is told. `dead` is False for what was given away."""
 
@@ -68,7 +76,7 @@ class Departed(NamedTuple):
 
 def departed(text: str) -> Departed | None:
     """Who is there no more by a finished statement."""
-    if _NOT_SO.search(text):
+    if not _MAY_TELL.search(text) or _NOT_SO.search(text):
         return None
     died = _DIED.match(text)
     if died:
