@@ -140,9 +140,9 @@ def import_command(ctx: click.Context, /, file: str, **given: Any) -> None:
 
     FILE is a path or - for standard input. A chat is one JSON object a line, or a list of them: it
     holds content, and may hold id, conversation, role, name, time, tags, metadata and importance.
-    Exports of memry, mcp-memory-service, MemMachine, Supermemory and Mem0 are known by what they
-    hold. What cannot be taken is told with its number; the rest is kept. Importing a file again
-    adds only what is new.
+    Exports of ChatGPT, Claude, memry, mcp-memory-service, MemMachine, Supermemory and Mem0 are
+    known by what they hold. What cannot be taken is told with its number; the rest is kept.
+    Importing a file again adds only what is new.
     """
     state = state_of(ctx)
     feed = Feed(state, writing(given))

@@ -7,6 +7,7 @@ along, so that an export that is imported again adds only what is new.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -43,9 +44,12 @@ class Read(NamedTuple):
     wrong: str | None = None
 
 
+Reader = Callable[[Record], Read]
+
+
 def fact(record: Record) -> Read:
     """A memory: a statement, or a document where it is longer than one may be."""
-    text = _text(record, "memory", "content", "text")
+    text = text_of(record, "memory", "content", "text")
     if text is None:
         return Read(wrong="it has no text")
     if _is_forgotten(record):
@@ -59,8 +63,8 @@ def fact(record: Record) -> Read:
         if len(text) > FACT_CHARS_MAX:
             return Read(NewDocument(text=text, **given), scope)
         kind = _KINDS.get(str(record.get("memory_type")), "fact")
-        valid_from = _text(record, "valid_from")
-        valid_to = _text(record, "invalid_at")
+        valid_from = text_of(record, "valid_from")
+        valid_to = text_of(record, "invalid_at")
         if valid_to is not None and valid_to in (valid_from, said_at):
             return Read(left_out="replaced as soon as it was said")
         new = NewFact(text=text, kind=kind, valid_from=valid_from, valid_to=valid_to, **given)
@@ -71,14 +75,14 @@ def fact(record: Record) -> Read:
 
 def document(record: Record) -> Read:
     """A document of which the export holds the text."""
-    text = _text(record, "content", "raw")
+    text = text_of(record, "content", "raw")
     if text is None:
         return Read(left_out="a document without its text (list them with their content)")
     try:
         new = NewDocument(
             text=text,
-            title=_text(record, "title"),
-            address=_text(record, "url"),
+            title=text_of(record, "title"),
+            address=text_of(record, "url"),
             **_given(record, _time(record)),
         )
     except RewoundError as error:
@@ -88,7 +92,7 @@ def document(record: Record) -> Read:
 
 def episode(record: Record) -> Read:
     """A message as MemMachine lists them."""
-    text = _text(record, "content")
+    text = text_of(record, "content")
     if text is None:
         return Read(wrong="it has no text")
     role: Any = record.get("producer_role")
@@ -96,22 +100,22 @@ def episode(record: Record) -> Read:
         new = NewMessage(
             content=text,
             role=role if role in _ROLES else "user",
-            id=_text(record, "uid"),
-            name=_text(record, "producer_id"),
+            id=text_of(record, "uid"),
+            name=text_of(record, "producer_id"),
             time=_time(record),
             metadata=_metadata(record.get("metadata") or record.get("filterable_metadata")),
         )
     except RewoundError as error:
         return Read(wrong=error.message)
-    return Read(new, conversation=_text(record, "session_key") or "default")
+    return Read(new, conversation=text_of(record, "session_key") or "default")
 
 
 def feature(record: Record) -> Read:
     """What MemMachine holds of somebody: a value under a name, a tag and a category."""
-    name, value = _text(record, "feature_name"), _text(record, "value")
+    name, value = text_of(record, "feature_name"), text_of(record, "value")
     if name is None or value is None:
         return Read(wrong="it has no feature_name or no value")
-    tags = tuple(filter(None, (_text(record, "category"), _text(record, "tag"))))
+    tags = tuple(filter(None, (text_of(record, "category"), text_of(record, "tag"))))
     metadata = _metadata(record.get("metadata"))
     number = metadata.pop("id", None)
     new = NewFact(
@@ -126,7 +130,7 @@ def feature(record: Record) -> Read:
 # --- parts of a record
 
 
-def _text(record: Record, *names: str) -> str | None:
+def text_of(record: Record, *names: str) -> str | None:
     """The first of the names that holds a text which is not blank."""
     for name in names:
         value = record.get(name)
@@ -137,7 +141,7 @@ def _text(record: Record, *names: str) -> str | None:
 
 def _is_forgotten(record: Record) -> bool:
     """What memry ended without anything in its place was forgotten."""
-    ended = _text(record, "invalid_at") is not None and _text(record, "superseded_by") is None
+    ended = text_of(record, "invalid_at") is not None and text_of(record, "superseded_by") is None
     return record.get("isForgotten") is True or ended
 
 
@@ -148,14 +152,14 @@ def _given(record: Record, said_at: str | None) -> dict[str, Any]:
         tags = (*tags, "static")
     metadata = _metadata(record.get("metadata"))
     for name in ("memory_type", "store"):
-        kept = _text(record, name)
+        kept = text_of(record, name)
         if kept is not None and kept not in ("default", "semantic", *_KINDS):
             metadata.setdefault(name, kept)
     importance = record.get("importance")
     is_share = isinstance(importance, int | float) and not isinstance(importance, bool)
     said = is_share and importance != _UNSAID_IMPORTANCE
     return {
-        "id": _text(record, "customId", "id", "content_hash"),
+        "id": text_of(record, "customId", "id", "content_hash"),
         "said_at": said_at,
         "tags": tuple(dict.fromkeys(tags)),
         "metadata": metadata,
@@ -174,7 +178,9 @@ def _time(record: Record) -> str | None:
 
 def _scope(record: Record) -> Scope:
     return Scope(
-        user=_text(record, "user_id"), agent=_text(record, "agent_id"), run=_text(record, "run_id")
+        user=text_of(record, "user_id"),
+        agent=text_of(record, "agent_id"),
+        run=text_of(record, "run_id"),
     )
 
 

@@ -5,30 +5,35 @@
     MemMachine          {"content": {"episodic_memory": […], "semantic_memory": […]}}
     Supermemory         {"memoryEntries": [{"memory": …}, …]}, {"memories": …}, {"documents": …}
     Mem0                {"results": [{"memory": …}, …]}
+    ChatGPT, Claude     a list of conversations (`chat_exports.py`)
 
 Supermemory and Mem0 have no export of their own: what their APIs list is one. Several pages may
-stand in a list, or a page a line.
+stand in a list, or a page a line. A zip is looked through for its `conversations*.json`.
 """
 
 from __future__ import annotations
 
 import io
 import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, Final, NamedTuple, cast
+from zipfile import BadZipFile, ZipFile
 
 import msgspec
 
+from rewound.http.chat_exports import chatgpt, claude
 from rewound.http.chats import ChatLine
 from rewound.http.cli_errors import Refusal
-from rewound.http.export_records import Read, document, episode, fact, feature
+from rewound.http.export_records import Read, Reader, document, episode, fact, feature
 
 HEAD_BYTES = 4096
 _MARK = b"\xef\xbb\xbf"
+_ZIP = b"PK\x03\x04"
+_CONVERSATIONS = re.compile(r"(^|/)conversations[^/]*\.json$")
 EXPORT_BYTES_MAX = 1 << 30
 
 Page = dict[str, Any]
-Reader = Callable[[Page], Read]
 
 _FIRST_KEY = re.compile(rb'\{\s*"([^"\\]{1,60})"\s*:\s*(\{?)')
 _OF_A_LINE: Final = frozenset(name.encode() for name in ChatLine.__struct_fields__)
@@ -58,8 +63,8 @@ def opened(stream: IO[bytes]) -> Export | IO[bytes]:
     raw = head + stream.read(EXPORT_BYTES_MAX)
     if len(raw) > EXPORT_BYTES_MAX:
         raise Refusal("an export of over 1 GiB is not read: give it in parts", field="file")
-    pages, by_line = pages_of(raw)
-    export = recognised(pages)
+    pages, by_line = _packed(raw) if raw.startswith(_ZIP) else pages_of(raw)
+    export = recognised(pages, every=by_line)
     if export is not None:
         return export
     if by_line or not pages:
@@ -91,10 +96,25 @@ class _Joined(io.RawIOBase):
         return len(part)
 
 
+def _packed(raw: bytes) -> tuple[list[Any], bool]:
+    """The conversations in a zip, as it is delivered. Raises Refusal when there are none."""
+    try:
+        with ZipFile(io.BytesIO(raw)) as packed:
+            inside = [each for each in packed.infolist() if _CONVERSATIONS.search(each.filename)]
+            if sum(each.file_size for each in inside) > EXPORT_BYTES_MAX:
+                raise Refusal("an export of over 1 GiB is not read: give it in parts", field="file")
+            pages = [page for each in inside for page in pages_of(packed.read(each))[0]]
+    except (BadZipFile, zlib.error, NotImplementedError, RuntimeError):
+        return [], True
+    if not pages:
+        raise Refusal("the zip holds no conversations.json with conversations", field="file")
+    return pages, False
+
+
 def may_be_one(head: bytes) -> bool:
     """Whether a file that begins like this is no chat of one message a line."""
     head = head.removeprefix(_MARK).lstrip()
-    if head.startswith(b"["):
+    if head.startswith((b"[", _ZIP)):
         return True
     first = _FIRST_KEY.match(head)
     return first is not None and (first[1] not in _OF_A_LINE or first[2] == b"{")
@@ -113,17 +133,29 @@ def pages_of(raw: bytes) -> tuple[list[Any], bool]:
     return value if isinstance(value, list) else [value], False
 
 
-def recognised(pages: list[Any]) -> Export | None:
-    """Whose export the pages are, or None when they are nobody's that is known."""
-    if not pages or not all(isinstance(page, dict) for page in pages):
-        return None
+def recognised(pages: list[Any], *, every: bool = False) -> Export | None:
+    """Whose export the pages are, or None when they are nobody's that is known.
+
+    A page that is odd among others of an export is told as a record that is wrong, unless `every`
+    one must be right.
+    """
     for source, records in _SOURCES.items():
-        of_pages = [records(page) for page in pages]
-        if all(each is not None for each in of_pages):
-            read = [each for found in of_pages for each in found or ()]
-            numbered = [Found(number, *one) for number, one in enumerate(read, 1)]
-            return Export(source, numbered)
+        of_pages = [records(page) if isinstance(page, dict) else None for page in pages]
+        known = sum(each is not None for each in of_pages)
+        if not known or (every and known < len(pages)):
+            continue
+        read = [
+            one
+            for page, found in zip(pages, of_pages, strict=True)
+            for one in ([(page, _odd)] if found is None else found)
+        ]
+        return Export(source, [Found(number, *one) for number, one in enumerate(read, 1)])
     return None
+
+
+def _odd(page: Any) -> Read:
+    del page
+    return Read(wrong="it is nothing that such an export holds")
 
 
 # --- where the records lie: of one page, each with what reads it, or None for another's page
@@ -190,6 +222,8 @@ _SOURCES: dict[str, Callable[[Page], Records | None]] = {
     "MemMachine": _mem_machine,
     "Mem0": _mem0,
     "Supermemory": _supermemory,
+    "ChatGPT": chatgpt,
+    "Claude": claude,
 }
 """Source -> its records in a page, in the order in which they are tried."""
 SOURCES = tuple(_SOURCES)

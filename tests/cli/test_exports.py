@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from click.testing import CliRunner, Result
@@ -234,3 +235,90 @@ def test_for_a_person_it_says_whose_export_it_was(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["import", str(file), "--data", str(tmp_path / "data")])
     assert "record 2  it has no text" in result.stdout
     assert "1 written, 1 record left out: an export of memry in default" in result.stdout
+
+
+# --- ChatGPT and Claude
+
+
+def node(name: str, parent: str | None, role: str = "user", *parts: Any, time: Any = 1.5) -> Any:
+    message = {
+        "id": name, "author": {"role": role, "name": None}, "create_time": time,
+        "content": {"content_type": "text", "parts": list(parts)},
+    }  # fmt: skip
+    return {"id": name, "parent": parent, "message": message if parts or role != "user" else None}
+
+
+def chatgpt(*nodes: Any, **more: Any) -> dict[str, Any]:
+    mapping = {each["id"]: each for each in nodes}
+    return {"title": "Figs", "conversation_id": "c1", "mapping": mapping, **more}
+
+
+TOLD = (
+    node("root", None),
+    node("sys", "root", "system", "Be kind."),
+    node("q1", "sys", "user", "Do figs want sun?", time=1_772_359_200.5),
+    node("q2", "sys", "user", "Do figs want shade?"),
+    node("a1", "q1", "assistant", "Yes.", {"image": 1}, "A lot.", time=None),
+    node("a2", "q2", "assistant", "No."),
+    node("t1", "a1", "tool", "{}"),
+)
+
+
+def test_a_conversation_of_chatgpt_is_its_chosen_branch(tmp_path: Path) -> None:
+    told = imported(tmp_path, [chatgpt(*TOLD, current_node="t1")])
+    assert (told["source"], told["counts"]["written"], told["conversations"]) == ("ChatGPT", 2, 1)
+    assert told["notes"][-1].startswith("2 left out: a message that neither")
+    messages = kept(tmp_path, "message")
+    assert list(messages) == ["Do figs want sun?", "Yes.\nA lot."]
+    first = messages["Do figs want sun?"]
+    assert (first.role, first.caller_id, first.conversation) == ("user", "q1", "c1")
+    assert first.metadata == {"title": "Figs"}
+    assert str(first.said_at).startswith("2026-03-01T10:00:00.5")
+    again = imported(tmp_path, [chatgpt(*TOLD, current_node="t1", title="Figs, again")])
+    assert (again["counts"]["written"], again["counts"]["unchanged"]) == (0, 2)
+
+
+def test_one_odd_conversation_takes_no_other_along(tmp_path: Path) -> None:
+    odd = (
+        {"title": None, "mapping": None}, chatgpt(title="../x", conversation_id="c2"), 5,
+        {**chatgpt(node("x", "x", "user", "A loop.")), "conversation_id": "c3", "title": None},
+        chatgpt({"id": "y", "message": {"author": None, "content": None}}, conversation_id="c4"),
+        chatgpt(*TOLD),
+    )  # fmt: skip
+    result = attempted(tmp_path, list(odd))
+    assert result.exit_code == 2
+    told = json.loads(result.stdout)
+    assert [line["line"] for line in told["bad"]] == [1, 2]
+    assert set(kept(tmp_path, "message")) == {"A loop.", "Do figs want sun?", "Yes.\nA lot."}
+
+
+def test_the_zip_that_chatgpt_delivers(tmp_path: Path) -> None:
+    file = tmp_path / "export.zip"
+    with ZipFile(file, "w") as packed:
+        packed.writestr("user.json", "{}")
+        for number in range(2):
+            one = chatgpt(node(f"q{number}", None, "user", f"Question {number}?"),
+                          conversation_id=f"c{number}")  # fmt: skip
+            packed.writestr(f"export/conversations-{number}.json", json.dumps([one]))
+    given = ["import", str(file), "--json", "--data", str(tmp_path / "data")]
+    told = json.loads(CliRunner().invoke(main, given).stdout)
+    assert (told["source"], told["counts"]["written"], told["conversations"]) == ("ChatGPT", 2, 2)
+    with ZipFile(file, "w") as packed:
+        packed.writestr("user.json", "{}")
+    result = CliRunner().invoke(main, given)
+    assert result.exit_code == 2 and "holds no conversations.json" in result.stderr
+
+
+def test_conversations_of_claude(tmp_path: Path) -> None:
+    said = {"uuid": "m1", "sender": "human", "text": "", "created_at": "2026-03-01T10:00:00Z",
+            "content": [{"type": "text", "text": "Do figs want sun?"}]}  # fmt: skip
+    told = {**said, "uuid": "m2", "sender": "assistant", "text": "Yes.", "content": []}
+    empty = {**said, "uuid": "m3", "content": []}
+    exported = [{"uuid": "c1", "name": "Figs", "chat_messages": [said, told, empty]}]
+    reply = imported(tmp_path, exported)
+    assert (reply["source"], reply["counts"]["written"]) == ("Claude", 2)
+    assert reply["notes"][-1] == "1 left out: a message without words"
+    messages = kept(tmp_path, "message")
+    assert [(text, view.role) for text, view in messages.items()] == [
+        ("Do figs want sun?", "user"), ("Yes.", "assistant")
+    ]  # fmt: skip
