@@ -121,16 +121,31 @@ def may_be_one(head: bytes) -> bool:
 
 
 def pages_of(raw: bytes) -> tuple[list[Any], bool]:
-    """What a file holds in JSON: a value, the values of a list, or one a line (then true)."""
+    """What a file holds in JSON: a value, the values of a list, or one a line (then true).
+
+    Raises Refusal for JSON of several lines that is cut or broken: line by line nothing of it would
+    be of use.
+    """
     raw = raw.removeprefix(_MARK)
     try:
         value = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         try:
             return msgspec.json.Decoder().decode_lines(raw), True
         except (msgspec.DecodeError, UnicodeError, RecursionError):
+            if not _is_json(raw.lstrip().partition(b"\n")[0]):
+                reason = str(error).removeprefix("JSON is malformed: ")
+                raise Refusal(f"the file is not JSON: {reason}", field="file") from None
             return [], True
     return value if isinstance(value, list) else [value], False
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return False
+    return True
 
 
 def recognised(pages: list[Any], *, every: bool = False) -> Export | None:

@@ -229,6 +229,13 @@ def test_what_cannot_be_kept_is_told_and_the_rest_kept(
     assert told["counts"]["written"] == 1 and len(kept(tmp_path)) == 1
 
 
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_export_that_is_cut_is_refused_in_one_line(tmp_path: Path, indent: int | None) -> None:
+    result = attempted(tmp_path, json.dumps(memry(MEMORY), indent=indent)[:-3])
+    assert result.exit_code == 2
+    assert json.loads(result.stderr)["message"].startswith("the file is not JSON: ")
+
+
 def test_for_a_person_it_says_whose_export_it_was(tmp_path: Path) -> None:
     file = tmp_path / "backup.json"
     file.write_text(json.dumps(memry(MEMORY, {"id": "x"})))
