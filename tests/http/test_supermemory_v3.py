@@ -85,7 +85,8 @@ def test_documents_are_counted_and_not_their_chunks(link: Link) -> None:
         ingest(link, text.replace("About", f"In garden {number}, about"), title=f"{number}")
     several, one = found(link, search("figs"), search("figs", limit=1))
     assert len(several) == 3 and len(one) == 1
-    assert [chunk["position"] for chunk in one[0]["chunks"]] == [0, 1, 2, 3]
+    relevant = [chunk["position"] for chunk in one[0]["chunks"] if chunk["isRelevant"]]
+    assert len(relevant) > 1, "as many chunks as match"
 
 
 def test_a_message_is_a_document_of_its_own(link: Link) -> None:
