@@ -23,7 +23,7 @@ def _start(passage: View) -> int:
 
 
 class Lookup:
-    """Looks things up in one container. With `forgotten`, versions that were forgotten too."""
+    """Looks things up in one container. With `forgotten`, what was forgotten too."""
 
     def __init__(self, link: Link, container: str, *, forgotten: bool) -> None:
         self._link = link
@@ -32,7 +32,13 @@ class Lookup:
         self._items: dict[str, View | None] = {}
 
     def versions(self, fact: str) -> tuple[View, ...]:
-        """All versions of a fact, the first one first."""
+        """All versions of a fact, the first one first.
+
+        Most facts have one, and a look at that costs far less than all that happened to it.
+        """
+        item = self.item(fact)
+        if item is not None and item.id == item.root == item.current:
+            return (item,)
         reply = self._ask(
             q.History(container=self._container, id=fact, include_forgotten=self._forgotten)
         )
@@ -41,7 +47,9 @@ class Lookup:
     def item(self, item: str) -> View | None:
         """A fact, document or message; None when it is not there any more."""
         if item not in self._items:
-            reply = self._ask(q.Get(container=self._container, id=item))
+            reply = self._ask(
+                q.Get(container=self._container, id=item, include_forgotten=self._forgotten)
+            )
             self._items[item] = reply.item if isinstance(reply, Shown) else None
         return self._items[item]
 

@@ -16,7 +16,7 @@ from rewound.memory.conditions import Where
 from rewound.memory.foreign_ids import kind_of_id, made_at, uuid_of
 from rewound.memory.link import Link
 from rewound.memory.models import Models
-from rewound.memory.replies import Page, Shown, Written
+from rewound.memory.replies import Page, Reply, Shown, Written
 from tests.http.posting import posted
 from tests.integration.faking import faking
 
@@ -118,6 +118,25 @@ def test_versions_are_told_and_their_relatives_when_asked(link: Link) -> None:
     (parent,) = told["results"][0]["context"]["parents"]
     assert (parent["memory"], parent["version"]) == ("Nina works at Orbit Labs.", -1)
     assert told["results"][0]["context"]["children"] == []
+
+
+def test_only_what_has_other_versions_is_asked_for_its_history(
+    link: Link, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = (q.NewFact(text="Nina likes figs."), q.NewFact(text="Omar likes figs."))
+    first = link.call(q.Remember(container="nina", facts=facts)).items[0].id  # type: ignore[attr-defined]
+    link.call(q.Update(container="nina", id=first, text="Nina likes figs and plums."))
+    asked: list[q.Request] = []
+
+    def call(request: q.Request) -> Reply:
+        asked.append(request)
+        return heard(request)
+
+    heard = link.call
+    monkeypatch.setattr(link, "call", call)
+    ((_, told),) = posted(link, search("figs", include={"relatedMemories": True}))
+    assert {each["version"] for each in told["results"]} == {1, 2}
+    assert sum(isinstance(request, q.History) for request in asked) == 1
 
 
 def test_what_a_memory_adds_to_is_related(tmp_path: Path) -> None:
