@@ -28,7 +28,14 @@ from rewound.http.problems import invalid
 from rewound.http.supermemory_filters import conditions
 from rewound.http.supermemory_hits import similarity
 from rewound.http.supermemory_lookup import Lookup
-from rewound.http.supermemory_words import Declared, Handler, answered, one_tag, theirs
+from rewound.http.supermemory_words import (
+    TAGGED,
+    Declared,
+    Handler,
+    answered,
+    one_tag,
+    theirs,
+)
 from rewound.memory import RewoundError
 from rewound.memory import requests as q
 from rewound.memory.foreign_ids import made_at, uuid_of
@@ -112,7 +119,7 @@ def handlers(desk: Desk, limits: Limits) -> dict[str, Handler]:
 
     async def search(request: web.Request) -> web.StreamResponse:
         raw = await json_body(request, limits)
-        return await answered(request, desk, lambda: _found(desk, searching.body(raw)))
+        return await answered(request, desk, lambda: _found(desk, searching.body(raw)), TAGGED)
 
     return {"/v3/search": search}
 

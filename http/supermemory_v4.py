@@ -27,7 +27,14 @@ from rewound.http.problems import JSON_HEADERS, invalid
 from rewound.http.supermemory_filters import conditions
 from rewound.http.supermemory_hits import Include, Result, results
 from rewound.http.supermemory_profile import AskProfile, Profile, profile_of
-from rewound.http.supermemory_words import Declared, Handler, answered, one_tag, theirs
+from rewound.http.supermemory_words import (
+    TAGGED,
+    Declared,
+    Handler,
+    answered,
+    one_tag,
+    theirs,
+)
 from rewound.memory import RewoundError
 from rewound.memory import requests as q
 from rewound.memory.foreign_ids import made_at, uuid_of
@@ -147,11 +154,11 @@ def handlers(desk: Desk, limits: Limits) -> dict[str, Handler]:
 
     async def search(request: web.Request) -> web.StreamResponse:
         raw = await json_body(request, limits)
-        return await answered(request, desk, lambda: _found(desk, searching.body(raw)))
+        return await answered(request, desk, lambda: _found(desk, searching.body(raw)), TAGGED)
 
     async def profile(request: web.Request) -> web.StreamResponse:
         raw = await json_body(request, limits)
-        return await answered(request, desk, lambda: _profiled(desk, profiling.body(raw)))
+        return await answered(request, desk, lambda: _profiled(desk, profiling.body(raw)), TAGGED)
 
     return {"/v4/memories": add, "/v4/search": search, "/v4/profile": profile}
 

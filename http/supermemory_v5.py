@@ -30,7 +30,7 @@ from rewound.http.problems import JSON_HEADERS, invalid
 from rewound.http.supermemory_profile import Sections, named_buckets, sections
 from rewound.http.supermemory_v5_filters import conditions_of
 from rewound.http.supermemory_v5_hits import Included, Matched, matched
-from rewound.http.supermemory_words import Declared, Handler, answered, theirs
+from rewound.http.supermemory_words import Declared, Handler, answered, in_their_words, theirs
 from rewound.memory import RewoundError
 from rewound.memory import requests as q
 from rewound.memory.foreign_ids import uuid_of
@@ -42,6 +42,7 @@ _WHAT: dict[str, tuple[q.What, ...]] = {
     "hybrid": ("fact", "passage", "message"),
 }
 _THRESHOLD = 0.3
+_NAMES = {"container": "namespace"}
 
 
 class SearchNamespace(
@@ -124,16 +125,20 @@ def handlers(desk: Desk, limits: Limits) -> dict[str, Handler]:
     async def search(request: web.Request) -> web.StreamResponse:
         raw = await json_body(request, limits)
         name = request.match_info["namespace"]
-        return await answered(request, desk, lambda: _found(desk, name, searching.body(raw)))
+        return await answered(
+            request, desk, lambda: _found(desk, name, searching.body(raw)), _NAMES
+        )
 
     async def profile(request: web.Request) -> web.StreamResponse:
         raw = await json_body(request, limits)
         name = request.match_info["namespace"]
         if "text/markdown" not in request.headers.get("Accept", ""):
             return await answered(
-                request, desk, lambda: _told(_profile(desk, name, profiling.body(raw)))
+                request, desk, lambda: _told(_profile(desk, name, profiling.body(raw))), _NAMES
             )
-        found = await desk.run(lambda: _profile(desk, name, profiling.body(raw)))
+        found = await desk.run(
+            lambda: in_their_words(lambda: _profile(desk, name, profiling.body(raw)), _NAMES)
+        )
         headers = {**JSON_HEADERS, "content-type": "text/markdown; charset=utf-8"}
         return web.Response(body=f"{found.text}\n".encode(), headers=headers)
 

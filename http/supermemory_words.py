@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable, Mapping
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from aiohttp import web
 
 from rewound.http.asking import Desk, encode
 from rewound.http.connections import ASKER
-from rewound.http.problems import JSON_HEADERS, ErrorDetail, invalid
+from rewound.http.problems import JSON_HEADERS, ErrorDetail, Problem, invalid
+from rewound.memory import RewoundError
 from rewound.memory.hearing import Asker, asked_by
 
 PREFIXES = ("/v3/", "/v4/", "/ns/", "/v5/")
 """What the paths of these façades begin with."""
+
+TAGGED = {"container": "containerTag", "query": "q", "filters.source": "docId", "source": "docId"}
+"""Our fields in the words of v3 and v4."""
+
+T = TypeVar("T")
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -50,6 +56,20 @@ def theirs(notes: tuple[str, ...], threshold: str = "threshold") -> tuple[str, .
     return tuple(note.replace("which `nearest` shows", shown) for note in notes)
 
 
+def in_their_words(work: Callable[[], T], names: Mapping[str, str]) -> T:
+    """What `work` gives. Raises Problem where it fails by a field that has another name there."""
+    try:
+        return work()
+    except RewoundError as error:
+        theirs = names.get(error.field or "")
+        if theirs is None:
+            raise
+        message = error.message
+        if message.startswith(f"{error.field} "):
+            message = theirs + message.removeprefix(str(error.field))
+        raise Problem(error.code, message, field=theirs) from None
+
+
 def one_tag(tag: str | None, tags: tuple[str, ...] | None) -> str:
     """The container of a request that names it by either field. Raises Problem for none or two."""
     named = {*(tags or ()), *filter(None, [tag])}
@@ -59,14 +79,17 @@ def one_tag(tag: str | None, tags: tuple[str, ...] | None) -> str:
 
 
 async def answered(
-    request: web.Request, desk: Desk, work: Callable[[], msgspec.Struct]
+    request: web.Request,
+    desk: Desk,
+    work: Callable[[], msgspec.Struct],
+    names: Mapping[str, str],
 ) -> web.Response:
     """What `work` makes of a request, in a thread. What it asks of models is given up once the
-    client goes."""
+    client goes. `names` are those of our fields in the client's words, for errors."""
     request[ASKER] = asker = Asker()
 
     def body() -> bytes:
         with asked_by(asker):
-            return encode(work())
+            return encode(in_their_words(work, names))
 
     return web.Response(body=await desk.run(body), headers=JSON_HEADERS)

@@ -214,6 +214,18 @@ def test_what_is_not_done_is_refused_by_name(link: Link, more: dict[str, Any], n
     assert named in error["details"] and set(error) == {"error", "details"}
 
 
+def test_errors_name_the_fields_of_this_api(link: Link) -> None:
+    blank = search(" ")
+    long = {"q": "figs", "containerTag": "c" * 201}
+    answers = posted(
+        link, blank, ("/v4/search", long), ("/v4/profile", long), ("/v3/search", blank[1])
+    )
+    assert [(status, error["details"]) for status, error in answers] == [
+        (400, "q"), (400, "containerTag"), (400, "containerTag"), (400, "q")
+    ]  # fmt: skip
+    assert all(error["error"].startswith(error["details"] + " ") for _, error in answers)
+
+
 def test_what_changes_nothing_is_taken(link: Link) -> None:
     path, body = search("figs", rerank=True, rewriteQuery=True, containerTags=["nina"])
     ((status, _),) = posted(link, (path, body))

@@ -171,6 +171,13 @@ def test_what_is_not_done_is_refused_by_name(link: Link, more: dict[str, Any], n
     assert named in error["details"] and set(error) == {"error", "details"}
 
 
+def test_errors_name_the_namespace(link: Link) -> None:
+    answers = posted(link, search("figs", namespace="%20"), ("/ns/%20/profile", {}))
+    for status, error in answers:
+        assert status == 400
+        assert error["details"] == "namespace" and error["error"].startswith("namespace is blank")
+
+
 # --- profiles
 
 
