@@ -102,7 +102,7 @@ def main(data: Path, stores: Path, sets: str, write: bool) -> None:
         told = zip(names, row, strict=True)
         click.echo(", ".join(f"{name} {weight:+.2f}" for name, weight in told))
     if write:
-        ranker = Ranker("lists", 2, NAMES, models["meaning"], models["words"], figures)
+        ranker = Ranker("lists", 3, NAMES, models["meaning"], models["words"], figures)
         TARGET.write_bytes(ranker.to_json() + b"\n")
         click.echo(f"wrote {TARGET.name}")
 

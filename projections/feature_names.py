@@ -23,6 +23,7 @@ SINGLE: Final = (
     "query covered with neighbours",
     "query covered by conversation",
     "terms covered",
+    "related words said",
     "says just what is asked",
     "says what is quoted",
     "conversation by words",

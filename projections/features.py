@@ -43,11 +43,22 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Units = npt.NDArray[np.integer[Any]]
 Lists = Sequence[tuple[Ordinals, Frequencies]]
+Slots = npt.NDArray[np.uint16]
 
 _SHORT: Final = 8
 _LOGS: Final = np.array([math.log(n) for n in range(1, 4_098)])
 """Of scalars: numpy's own logarithm of an array may differ in a bit with the array's shape."""
 _YEAR_WEIGHT: Final = 0.3
+
+
+class Kin(NamedTuple):
+    """The entries that hold words which belong to a term (`related`), one word after the other."""
+
+    ordinals: Ordinals
+    counts: Sequence[int]
+    """How many entries hold each of the words."""
+    nearness: Sequence[float]
+    """How near each of the words is to the term, 0 to 1."""
 
 
 class Query(NamedTuple):
@@ -71,6 +82,8 @@ class Query(NamedTuple):
     """The terms that are of names."""
     aside: frozenset[str] = frozenset()
     """Terms whose lack says nothing: of dates, and such as the question itself does not hold."""
+    related: Sequence[Kin | None] = ()
+    """In the order of `lists`, where any is told."""
 
     def weights(self) -> dict[str, float]:
         """How telling each term is: its idf."""
@@ -193,13 +206,16 @@ def _covered(seen: _Seen) -> tuple[dict[str, Floats], Mask, list[int]]:
     units, threads = seen.units, seen.threads
     count, none = len(units), seen.columns.n
     total, terms = 0.0, len(seen.query.lists)
-    own, near, whole = np.zeros((3, count), np.float64)
+    own, near, whole, kin = np.zeros((4, count), np.float64)
     held = np.zeros(count, np.float64)
     around = np.array((units, threads.previous[units], threads.next[units]))
     around[around == NONE] = none
     thread = threads.thread[units]
     told = np.zeros((terms, count), np.bool_)
     counts = []
+    related = seen.query.related or (None,) * terms
+    slots = np.zeros(none + 1, np.uint16)  # the place of each unit, from 1
+    slots[units] = np.arange(1, count + 1)
     for term, (ordinals, _) in enumerate(seen.query.lists):
         at = ordinals[seen.counted[ordinals]]
         counts.append(len(at))
@@ -215,14 +231,35 @@ def _covered(seen: _Seen) -> tuple[dict[str, Floats], Mask, list[int]]:
         talks = np.zeros(threads.threads, np.bool_)
         talks[threads.thread[at]] = True
         whole += weight * talks[thread]
+        kin += weight * ~has * _kin(seen, slots, related[term], weight)
     total = total or 1.0
     covered = {
         "query covered": own / total,
         "query covered with neighbours": near / total,
         "query covered by conversation": whole / total,
         "terms covered": held / max(terms, 1),
+        "related words said": kin / total,
     }
     return covered, told, counts
+
+
+def _kin(seen: _Seen, slots: Slots, kin: Kin | None, weight: float) -> Floats | float:
+    """How near the nearest word is that a unit says of those which belong to a term. A word that is
+    less telling than the term counts so much less."""
+    if kin is None:
+        return 0.0
+    shown = seen.counted[kin.ordinals]
+    slot = slots[seen.threads.unit[kin.ordinals]]
+    at = np.flatnonzero(shown & (slot > 0))
+    ends = np.cumsum(kin.counts)
+    entries = seen.query.statistics.entries
+    worth = [
+        near * min(1.0, bm25.idf(entries, int(np.count_nonzero(shown[end - count : end]))) / weight)
+        for near, count, end in zip(kin.nearness, kin.counts, ends.tolist(), strict=True)
+    ]
+    best = np.zeros(len(seen.units) + 1, np.float64)
+    np.maximum.at(best, slot[at], np.array(worth)[ends.searchsorted(at, "right")])
+    return best[1:]
 
 
 def _exact(seen: _Seen) -> dict[str, Floats]:

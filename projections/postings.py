@@ -12,7 +12,7 @@ Ordinals are 0 .. 2**32 - 2; frequencies are at least 1 and stand for 65,535 fro
 aborts the transaction.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import lt
 from struct import Struct, pack
 from typing import TYPE_CHECKING, Final
@@ -95,6 +95,32 @@ class Postings:
                 found.append(bytes(value[: 4 * (len(value) // _POSTING_BYTES)]))
                 more = cursor.next()
         return np.frombuffer(b"".join(found), "<u4")
+
+    def each(
+        self, txn: lmdb.Transaction, container: bytes, field: int, terms: Sequence[str]
+    ) -> tuple[Ordinals, list[int]]:
+        """Ordinals of all entries with any of the terms, one term after the other, and how many
+        each has.
+
+        Where only ordinals are wanted, of terms most of which are nowhere: two thirds of the time
+        that reading them one by one takes.
+        """
+        prefix = _prefix(container, field)
+        cursor = txn.cursor(self._db)
+        found: list[bytes] = []
+        counts: list[int] = []
+        for term in terms:
+            head = prefix + _key_of(term)
+            size, count = len(head), 0
+            more = cursor.set_range(head)
+            while more and bytes(cursor.key()[:size]) == head:
+                value = cursor.value()
+                held = len(value) // _POSTING_BYTES
+                found.append(bytes(value[: 4 * held]))
+                count += held
+                more = cursor.next()
+            counts.append(count)
+        return np.frombuffer(b"".join(found), "<u4"), counts
 
     def between(
         self, txn: lmdb.Transaction, container: bytes, field: int, low: str, high: str

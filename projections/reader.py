@@ -3,7 +3,7 @@
 A handle is bound to its container: nothing reachable from it can name another one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import lmdb
@@ -144,6 +144,12 @@ class ContainerView:
         """Ordinals of the entries that hold any of the terms, once for each."""
         self.index.flush()
         return self.index.postings.holding(self._txn, self.id, field, terms)
+
+    def each(self, field: int, terms: Sequence[str]) -> tuple[Ordinals, list[int]]:
+        """Ordinals of the entries that hold each of the terms, one term after the other, and how
+        many hold each."""
+        self.index.flush()
+        return self.index.postings.each(self._txn, self.id, field, terms)
 
     def between(self, field: int, low: str, high: str) -> Ordinals:
         """Ordinals of the entries that hold a term low <= term < high, once for each such term."""

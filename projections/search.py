@@ -5,7 +5,7 @@ Hits that say the same are one: near-duplicates, and a fact that merely repeats 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -16,13 +16,14 @@ from rewound.eventlog.ids import Kind, Ref
 from rewound.projections import bm25, entries, ranking
 from rewound.projections.asked import Asked, asked, dates, names
 from rewound.projections.entries import folded
-from rewound.projections.features import Lists, Query
+from rewound.projections.features import Kin, Lists, Query
 from rewound.projections.ordering import Candidates, Ordered, candidates, lifts, order
 from rewound.projections.postings import Ordinals
 from rewound.projections.quoted import quoted
 from rewound.projections.ranker import Model, Ranker, probability
 from rewound.projections.ranking import Scores
 from rewound.projections.reader import ContainerView
+from rewound.projections.related import NONE, related
 from rewound.projections.remembered import remembered
 from rewound.projections.repeats import Ranked, Texts, collapsed
 from rewound.projections.rows import Row
@@ -187,6 +188,7 @@ def begin(
     if told:
         scores = scores._replace(found=scores.found.copy())
         scores.found[np.concatenate(told)] = True
+    named, aside = names(query), _aside(query, terms, question)
     held = Query(
         kind,
         lists,
@@ -196,10 +198,26 @@ def begin(
         selected.documents,
         len(tokenize(query)),
         told,
-        names(query),
-        _aside(query, terms, question),
+        named,
+        aside,
+        _related(view, terms, named | aside),
     )
     return Asking(selected, held, scores, reach)
+
+
+def _related(
+    view: ContainerView, terms: Sequence[str], unlike: Collection[str]
+) -> list[Kin | None]:
+    """Where the words are held that belong to each of the terms, but are none of them; none to what
+    is `unlike` all else: a name or a date means just itself."""
+    found: list[Kin | None] = []
+    for term in terms:
+        told = NONE if term in unlike else related(term)
+        kept = [n for n, other in enumerate(told.terms) if other not in terms]
+        ordinals, counts = view.each(entries.WORDS, [told.terms[n] for n in kept])
+        near = [told.nearness[n] for n in kept]
+        found.append(Kin(ordinals, counts, near) if len(ordinals) else None)
+    return found
 
 
 def _aside(query: str, terms: Sequence[str], question: str | None) -> frozenset[str]:

@@ -39,6 +39,8 @@ class Known(NamedTuple):
     asks: int
     """How many terms the query has as a text."""
     quoted: list[list[int]]
+    related: list[list[tuple[list[int], float]]]
+    """For each term the words that belong to it: the entries that hold one, and its nearness."""
 
 
 class Plain:
@@ -145,8 +147,8 @@ class Plain:
     def covered(self, unit: int) -> dict[str, float]:
         thread = self.k.beside.thread
         before, after = self.k.beside.previous[unit], self.k.beside.next[unit]
-        total = own = near = whole = held = 0.0
-        for term in self.k.holds:
+        total = own = near = whole = held = kin = 0.0
+        for term, words in zip(self.k.holds, self.k.related, strict=True):
             seen = [n for n in term if self.k.counted[n]]
             weight = idf(len(self.everything), len(seen))
             total += weight
@@ -156,12 +158,23 @@ class Plain:
             places = [place for place in (before, after) if place is not None]
             near += weight * (says or any(self.says(place, term) for place in places))
             whole += weight * any(thread[n] == thread[unit] for n in seen)
+            kin += 0.0 if says else weight * self.kin(unit, words, weight)
         return {
             "query covered": own / total if total else 0.0,
             "query covered with neighbours": near / total if total else 0.0,
             "query covered by conversation": whole / total if total else 0.0,
             "terms covered": held / len(self.k.holds) if self.k.holds else 0.0,
+            "related words said": kin / total if total else 0.0,
         }
+
+    def kin(self, unit: int, words: list[tuple[list[int], float]], weight: float) -> float:
+        """The best of the words that a unit says; common ones count less than the term."""
+        found = [0.0]
+        for entries, near in words:
+            seen = [n for n in entries if self.k.counted[n]]
+            if self.says(unit, entries):
+                found.append(near * min(1.0, idf(len(self.everything), len(seen)) / weight))
+        return max(found)
 
     def exact(self, unit: int) -> dict[str, float]:
         mine = [n for n in self.everything if self.k.beside.unit[n] == unit]

@@ -1,5 +1,6 @@
 """What the ranker knows of a candidate, held against plain Python; and what must not matter."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from rewound.projections.asked import Asked, asked
 from rewound.projections.columns import OPEN, UNBOUND, Columns
 from rewound.projections.entries import StandingCode
 from rewound.projections.feature_names import NAMES, PRODUCTS, SINGLE
-from rewound.projections.features import Query, features
+from rewound.projections.features import Kin, Query, features
 from rewound.projections.ranking import Scores
 from rewound.projections.threads import threads
 from tests.unit.plain_features import UNDATED, Known, Plain
@@ -51,6 +52,24 @@ class World(NamedTuple):
     asked: Asked
     asks: int
     quoted: list[npt.NDArray[np.uint32]]
+    related: list[list[tuple[npt.NDArray[np.uint32], float]]]
+    """Of each term: which entries hold each of the words that belong to it, and how near it is."""
+
+    def kin(self) -> list[Kin | None]:
+        return [
+            Kin(np.concatenate([of for of, _ in words]), [len(of) for of, _ in words],
+                [near for _, near in words])
+            if words else None
+            for words in self.related
+        ]  # fmt: skip
+
+    def moved(self, by: Callable[[npt.NDArray[np.uint32]], npt.NDArray[np.uint32]]) -> "World":
+        """With other numbers for the entries that hold something."""
+        return self._replace(
+            postings=[by(held) for held in self.postings],
+            quoted=[by(held) for held in self.quoted],
+            related=[[(by(held), near) for held, near in words] for words in self.related],
+        )
 
     def lists(self) -> list[tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint16]]]:
         return [(ordinals, np.ones(len(ordinals), np.uint16)) for ordinals in self.postings]
@@ -73,6 +92,13 @@ def world(scene: Scene, seed: int, question: str) -> World:
     chosen = [np.flatnonzero(chance.random(n) < 0.4).astype(np.uint32) for _ in range(TERMS)]
     messages = [k for k, told in enumerate(scene.told) if told.kind == MESSAGE]
     by = np.array([k for k in messages if chance.random() < 0.5], np.uint32)
+    words = [
+        [
+            (np.flatnonzero(chance.random(n) < 0.3).astype(np.uint32), near)
+            for near in (0.9, 0.5, 0.2)[: int(chance.integers(0, 4))]
+        ]
+        for _ in chosen
+    ]
     return World(
         scene,
         chance.integers(0, 4, n) / 3,
@@ -82,6 +108,7 @@ def world(scene: Scene, seed: int, question: str) -> World:
         asked(question),
         int(chance.integers(1, 9)),
         [by, chosen[0]][: int(chance.integers(0, 3))],
+        words if seed % 5 else [],
     )
 
 
@@ -110,6 +137,7 @@ def table(
         documents=documents,
         length=made.asks,
         quoted=made.quoted,
+        related=made.kin(),
     )
     return features(columns, counted, threads(columns, counted), query, scores, units)
 
@@ -149,6 +177,7 @@ def told(made: World, counted: Mask, documents: Mask) -> Known:
         [row.importance for row in rows],
         made.asks,
         [ordinals.tolist() for ordinals in made.quoted],
+        [[(held.tolist(), near) for held, near in words] for words in made.related],
     )
 
 
@@ -182,12 +211,10 @@ def test_other_numbers_change_no_bit(made: World, seed: int, data: st.DataObject
     order = data.draw(st.permutations(range(len(made.scene.rows))))
     new = np.zeros(len(order), np.int64)
     new[list(order)] = np.arange(len(order))
-    moved = made._replace(
+    moved = made.moved(lambda held: np.sort(new[held]).astype(np.uint32))._replace(
         share=made.share[list(order)],
         cosines=made.cosines[list(order)],
-        postings=[np.sort(new[held]).astype(np.uint32) for held in made.postings],
         said_by=None if made.said_by is None else new[made.said_by].astype(np.uint32),
-        quoted=[new[held].astype(np.uint32) for held in made.quoted],
     )
     columns = columns_of(renumbered(made.scene.rows, order))
     one = table(made, made.scene.columns, counted, units, documents=documents)
@@ -223,8 +250,8 @@ def test_what_does_not_count_changes_no_bit(made: World, seed: int, data: st.Dat
             length=int(chance.integers(0, 1_000)), traits=31, valid_from=1, detail=3, vector=7,
             importance=int(chance.integers(0, 1_001)),
         )  # fmt: skip
-    among = [np.union1d(held, out).astype(np.uint32) for held in made.postings]
-    other = made._replace(postings=among)
+    other = made.moved(lambda held: np.union1d(held, out).astype(np.uint32))
+    other = other._replace(quoted=made.quoted)
     two = table(
         other, columns_of(rows), counted, units, share=share, cosines=cosines, documents=documents
     )
@@ -242,12 +269,8 @@ def test_what_comes_later_changes_no_bit(made: World, seed: int, data: st.DataOb
     one = table(made, made.scene.columns, counted, units, documents=documents)
     end = moment + 1
     said_by = None if made.said_by is None else made.said_by[made.said_by < end]
-    upto = made._replace(
-        share=made.share[:end],
-        cosines=made.cosines[:end],
-        postings=[held[held < end] for held in made.postings],
-        said_by=said_by,
-        quoted=[held[held < end] for held in made.quoted],
+    upto = made.moved(lambda held: held[held < end])._replace(
+        share=made.share[:end], cosines=made.cosines[:end], said_by=said_by
     )
     two = table(
         upto, columns_of(made.scene.rows[:end]), counted[:end], units, documents=documents[:end]
@@ -296,6 +319,26 @@ def test_a_document_that_is_asked_for_has_features_too() -> None:
     rows = table(made, scene.columns, scene.counted(), np.array([0, 1, 3], np.int64))
     assert np.isfinite(rows).all()
     assert rows[0, NAMES.index("words")] == made.share[0]
+
+
+def test_a_word_that_belongs_to_what_is_asked_counts_where_that_is_not_said() -> None:
+    """The nearest one does, and one that many say less than one that few say."""
+    scene = Scene()
+    for _ in range(6):
+        scene.state()
+    units = np.arange(6)
+    pets, dog, cat = ([0], [0, 1, 2], [2, 3])
+    made = world(scene, 1, "pets")._replace(
+        postings=[np.array(pets, np.uint32)],
+        related=[[(np.array(dog, np.uint32), 0.5), (np.array(cat, np.uint32), 0.8)]],
+    )
+    rows = table(made, scene.columns, scene.counted(), units)
+    by_dog, by_cat = (
+        near * min(1.0, bm25.idf(6, held) / bm25.idf(6, 1)) for near, held in ((0.5, 3), (0.8, 2))
+    )
+    assert by_dog < 0.5
+    found = rows[:, NAMES.index("related words said")]
+    assert found.tolist() == pytest.approx([0.0, by_dog, by_cat, by_cat, 0.0, 0.0])
 
 
 def test_the_weights_of_a_query_are_those_of_what_counts() -> None:

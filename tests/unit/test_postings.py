@@ -123,9 +123,13 @@ class PostingsMachine(RuleBasedStateMachine):
         with self.env.begin(buffers=True) as txn:
             found = self.postings.between(txn, *place, low, high)
             together = self.postings.holding(txn, *place, [low, high, low])
+            one_by_one, counts = self.postings.each(txn, *place, [low, high, low])
         lists = self.model.get(place, {})
         wanted = [ordinal for term in {low, high} for ordinal in lists.get(term, ())]
         assert sorted(together.tolist()) == sorted(wanted)
+        of_each = [sorted(lists.get(term, ())) for term in (low, high, low)]
+        assert one_by_one.tolist() == [ordinal for held in of_each for ordinal in held]
+        assert counts == list(map(len, of_each))
         held = [lists[term] for term in lists if low.encode() <= term.encode() < high.encode()]
         assert sorted(found.tolist()) == sorted(ordinal for held_ in held for ordinal in held_)
 
