@@ -29,6 +29,8 @@ ROOT = Path(__file__).resolve().parent.parent
 _PR_SET_CHILD_SUBREAPER = 36
 _FIRST_ONLY = ("PYTHON", "LC_", "LANG", "OPENBLAS_")
 """Beginnings of the names of settings that are heeded only when a Python starts."""
+_ENVIRONMENT = dict(os.environ)
+"""The nursery's, whatever the test that comes first has changed."""
 _lock = threading.Lock()
 
 
@@ -37,7 +39,8 @@ class Popen(subprocess.Popen[AnyStr]):
 
     def _execute_child(self, *given: Any) -> None:
         words, executable, before, _, passed, folder, environment, _, _, shell, *more = given
-        pipes, (_, *identity) = more[:6], more[6:]
+        pipes: list[int] = more[:6]
+        identity: list[Any] = more[7:]
         odd = executable or before or passed or shell or {*identity} - {None, -1, False}
         words = [os.fsdecode(word) for word in words]
         environment = _as_text(os.environ if environment is None else environment)
@@ -62,8 +65,8 @@ def run(
 ) -> "subprocess.CompletedProcess[Any]":
     """`subprocess.run`, where `told` is its input, with what it said on both streams."""
     stdin = subprocess.DEVNULL if told is None else subprocess.PIPE
-    both = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with Popen[Any](words, stdin=stdin, **both, **more) as process:
+    pipe = subprocess.PIPE
+    with Popen[Any](words, stdin=stdin, stdout=pipe, stderr=pipe, **more) as process:
         try:
             out, err = process.communicate(told, timeout)
         except BaseException:
@@ -76,7 +79,7 @@ def command(folder: Path) -> Path:
     """A program `rewound` in this folder, for shells. It ends when what it started has ended."""
     made = folder / "rewound"
     made.write_text(
-        _COMMAND.format(python=sys.executable, address=_nursery())
+        _COMMAND.format(python=sys.executable, address=address())
         if _can_fork()
         else f'#!/bin/sh\nexec "{sys.executable}" -m rewound.http "$@"\n'
     )
@@ -127,7 +130,7 @@ def _heeded_late(environment: Mapping[str, str]) -> bool:
         for name, value in environment.items()
         if name.startswith(_FIRST_ONLY) and (name, value) != ("PYTHONWARNINGS", "default")
     }
-    return all(os.environ.get(name) == value for name, value in first.items())
+    return all(_ENVIRONMENT.get(name) == value for name, value in first.items())
 
 
 @cache
@@ -136,22 +139,22 @@ def _can_fork() -> bool:
 
 
 @cache
-def _nursery() -> bytes:
-    """The address of this process's own, which ends with it."""
+def address() -> bytes:
+    """Where the nursery of this process is asked; it ends with this process."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind("")  # a name that no other has, and no file
     listener.listen(64)
     life, held = os.pipe()
     nursery = subprocess.Popen(
         [sys.executable, "-m", "tests.nursery", str(listener.fileno()), str(life)],
-        cwd=ROOT, pass_fds=(listener.fileno(), life),
+        cwd=ROOT, env=_ENVIRONMENT, pass_fds=(listener.fileno(), life),
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     os.close(life)
-    address: bytes = listener.getsockname()
+    found: bytes = listener.getsockname()
     listener.close()
     atexit.register(_close, held, nursery)
-    return address
+    return found
 
 
 def _close(held: int, nursery: "subprocess.Popen[bytes]") -> None:
@@ -163,9 +166,9 @@ def _born(asked: Asked, streams: Sequence[int]) -> int:
     """The id of a new child of this process."""
     data = marshal.dumps(tuple(asked))
     data = LENGTH.pack(len(data)) + data
-    address = _nursery()
+    nursery_address = address()
     with _lock, socket.socket(socket.AF_UNIX) as nursery:
-        nursery.connect(address)
+        nursery.connect(nursery_address)
         _take_in_orphans(True)
         try:
             sent = socket.send_fds(nursery, [data], streams)

@@ -21,7 +21,8 @@ import sys
 import threading
 import types
 import warnings
-from typing import NamedTuple, Never
+from contextlib import suppress
+from typing import Any, NamedTuple, Never
 
 from rewound.eventlog import failpoints
 
@@ -56,11 +57,15 @@ def load() -> None:
 def serve(listener: socket.socket, life: int) -> Asked | None:
     """Fork for whoever asks. Returns in each new process, and with None when life is over."""
     while True:
-        ready, _, _ = select.select([listener, life], [], [])
+        ready, _, _ = select.select([listener.fileno(), life], [], [])
         if life in ready:
             return None
         connection, _ = listener.accept()
-        asked, streams = _receive(connection)
+        received = _receive(connection)
+        if received is None:
+            connection.close()
+            continue
+        asked, streams = received
         begins, settled = os.pipe()
         between = os.fork()
         if between == 0:
@@ -87,21 +92,25 @@ def serve(listener: socket.socket, life: int) -> Asked | None:
         _forget_the_ended()
 
 
-def _receive(connection: socket.socket) -> tuple[Asked, list[int]]:
+def _receive(connection: socket.socket) -> tuple[Asked, list[int]] | None:
+    """A request with its streams; None when whoever asked has gone before it was whole."""
     data, streams, _, _ = socket.recv_fds(connection, 1 << 16, 3)
     while len(data) < LENGTH.size or len(data) < LENGTH.size + LENGTH.unpack_from(data)[0]:
         more = connection.recv(1 << 16)
         if not more:
-            raise EOFError("a request ends too soon")
+            for stream in streams:
+                os.close(stream)
+            return None
         data += more
     return Asked(*marshal.loads(data[LENGTH.size :])), streams
 
 
 def _tell(connection: socket.socket, child: int, attached: bool) -> None:
-    connection.sendall(b"%d\n" % child)
-    if attached:
-        _, status = os.waitpid(child, 0)
-        connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+    with suppress(BrokenPipeError):  # whoever asked may have been killed meanwhile
+        connection.sendall(b"%d\n" % child)
+        if attached:
+            _, status = os.waitpid(child, 0)
+            connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
 
 
 def _forget_the_ended() -> None:
@@ -148,16 +157,16 @@ def leave(code: object) -> Never:
 
 def _open_streams() -> None:
     """Anew, for what they lead to is neither read nor sought in as the nursery's own."""
-    encoding, errors = sys.__stdout__.encoding, sys.__stdout__.errors
-    sys.stdin = sys.__stdin__ = open(
-        0, encoding=encoding, errors=errors, newline="\n", closefd=False
-    )
-    sys.stdout = sys.__stdout__ = open(
-        1, "w", encoding=encoding, errors=errors, newline="\n", closefd=False
-    )
-    sys.stderr = sys.__stderr__ = open(
-        2, "w", 1, encoding=encoding, errors="backslashreplace", newline="\n", closefd=False
-    )
+    encoding, errors = sys.stdout.encoding, sys.stdout.errors
+    told: dict[str, Any] = {"encoding": encoding, "newline": "\n", "closefd": False}
+    streams = {
+        "stdin": open(0, errors=errors, **told),
+        "stdout": open(1, "w", errors=errors, **told),
+        "stderr": open(2, "w", 1, errors="backslashreplace", **told),
+    }
+    for name, stream in streams.items():
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
 
 
 if __name__ == "__main__":

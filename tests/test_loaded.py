@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +87,13 @@ def test_signals_reach_it(number: signal.Signals) -> None:
         assert process.stdout is not None and process.stdout.readline() == "here\n"
         process.send_signal(number)
         assert process.wait(60) == -number
+
+
+def test_who_goes_away_while_asking_does_no_harm() -> None:
+    with socket.socket(socket.AF_UNIX) as asking:
+        asking.connect(loaded.address())
+        asking.sendall(b"half")
+    assert loaded.run([sys.executable, "-c", "pass"], timeout=60).returncode == 0
 
 
 def test_orphans_are_nobodys_but_when_one_is_born() -> None:

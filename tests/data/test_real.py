@@ -31,7 +31,8 @@ def rewound(store: Path, *words: str) -> str:
     command = [sys.executable, "-m", "rewound.http", "--data", str(store), *words]
     done = loaded.run(command, text=True, timeout=280)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    said: str = done.stdout
+    return said
 
 
 def conversation() -> tuple[list[Unit], list[Question]]:

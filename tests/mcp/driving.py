@@ -134,12 +134,26 @@ class Raw:
 
 
 @contextmanager
-def raw(
-    command: list[str], *, errors: Path | None = None, fresh: bool = False, **env: str
+def raw(command: list[str], *, errors: Path | None = None, **env: str) -> Iterator[Raw]:
+    """A server process that is gone at the end. `errors` gets its standard error."""
+    with _started(loaded.Popen[bytes], command, errors, env) as server:
+        yield server
+
+
+@contextmanager
+def fresh(command: list[str], *, errors: Path | None = None, **env: str) -> Iterator[Raw]:
+    """The same of a process that has yet to load all that it needs, the SDK last."""
+    with _started(subprocess.Popen[bytes], command, errors, env) as server:
+        yield server
+
+
+@contextmanager
+def _started(
+    start: type["subprocess.Popen[bytes]"],
+    command: list[str],
+    errors: Path | None,
+    env: dict[str, str],
 ) -> Iterator[Raw]:
-    """A server process that is gone at the end. `errors` gets its standard error. A fresh one has
-    yet to load all that it needs, the SDK last."""
-    start = subprocess.Popen[bytes] if fresh else loaded.Popen[bytes]
     with open(errors or os.devnull, "wb") as stderr:
         process = start(
             command,

@@ -35,6 +35,7 @@ from tests.mcp.driving import (
     call,
     call_each,
     environment,
+    fresh,
     initialize,
     raw,
     request,
@@ -191,7 +192,7 @@ async def argue(client: Client) -> None:
 @pytest.mark.slow
 def test_the_sdk_hears_of_the_handshake_that_it_was_too_late_for(data: Path) -> None:
     """Here nothing but its replay opens the session for the SDK."""
-    with raw(stdio(data), fresh=True) as server:
+    with fresh(stdio(data)) as server:
         assert server.ask(initialize("2025-06-18"))["result"]["protocolVersion"] == "2025-06-18"
         assert server.ask(tool_call(1, "list", {}))["result"]["isError"] is False
 
@@ -242,7 +243,7 @@ cli.main(["mcp", "--data", sys.argv[1]])
 @pytest.mark.slow
 def test_a_print_anywhere_does_not_reach_the_client(data: Path, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    with raw([sys.executable, "-c", PRINTING, str(data)], errors=log, fresh=True) as server:
+    with fresh([sys.executable, "-c", PRINTING, str(data)], errors=log) as server:
         server.open()
         assert server.ask(tool_call(1, "list", {}))["result"]["isError"] is False
         assert server.rest() == []
@@ -264,7 +265,7 @@ BROKEN: list[tuple[bytes, int, Any]] = [
 
 @pytest.mark.slow
 def test_what_is_no_message_gets_an_error_and_harms_nothing(data: Path) -> None:
-    with raw(stdio(data), fresh=True) as server:
+    with fresh(stdio(data)) as server:
         for line, code, number in BROKEN:
             server.send(line)
             answer = server.receive()
@@ -314,7 +315,7 @@ finally:
 @pytest.mark.slow
 def test_beside_an_owner_no_store_is_loaded(owner: Link, data: Path, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    with raw([sys.executable, "-c", DRIVEN, str(data)], errors=log, fresh=True) as server:
+    with fresh([sys.executable, "-c", DRIVEN, str(data)], errors=log) as server:
         server.open()
         text = {"text": "The client was here."}
         assert server.ask(tool_call(1, "remember", text))["result"]["isError"] is False
@@ -374,7 +375,7 @@ def test_a_new_container_gets_the_zone_of_the_settings(data: Path) -> None:
 
 @pytest.mark.slow
 def test_it_answers_all_it_was_asked_before_its_input_ended(data: Path) -> None:
-    with raw(stdio(data), fresh=True) as server:
+    with fresh(stdio(data)) as server:
         server.send(INITIALIZE, INITIALIZED, request(1, "tools/list"))
         server.send(*(tool_call(f"w{n}", "remember", {"text": f"Fact {n}."}) for n in range(20)))
         answers = {answer["id"]: answer["result"] for answer in server.rest()}
@@ -385,7 +386,7 @@ def test_it_answers_all_it_was_asked_before_its_input_ended(data: Path) -> None:
 
 
 def test_it_ends_with_its_input_while_the_sdk_is_loading(data: Path) -> None:
-    with raw(stdio(data), fresh=True) as server:
+    with fresh(stdio(data)) as server:
         server.send(INITIALIZE, INITIALIZED)
         assert [answer["id"] for answer in server.rest()] == ["init"]
         assert server.process.returncode == 0
@@ -430,7 +431,7 @@ def late(data: Path, loads: Path) -> list[str]:
 @pytest.mark.slow
 def test_a_signal_while_the_sdk_is_loading_loses_no_call(data: Path, tmp_path: Path) -> None:
     loads = tmp_path / "loads"
-    with raw(late(data, loads), fresh=True) as server:
+    with fresh(late(data, loads)) as server:
         server.send(INITIALIZE, INITIALIZED, tool_call(1, "remember", {"text": "Fact 1."}))
         assert server.ask(request(2, "ping"))["id"] == "init"
         assert server.receive()["id"] == 2  # so the call before it has been taken
@@ -465,7 +466,7 @@ def test_it_ends_with_its_parent(data: Path, loaded: bool, tmp_path: Path) -> No
     """The input stays open, in our hands: only the parent dies."""
     loads = tmp_path / "loads"
     child = stdio(data) if loaded else late(data, loads)
-    with raw([sys.executable, "-c", PARENT, *child], fresh=True) as server:
+    with fresh([sys.executable, "-c", PARENT, *child]) as server:
         server.open()
         if loaded:
             assert server.ask(tool_call(0, "list", {}))["result"]["isError"] is False
