@@ -76,6 +76,11 @@ class _Either(Asker):
             yield
 
 
+def either(one: Asker, other: Asker) -> Asker:
+    """Two as one, which has gone when either has."""
+    return _Either(one, other)
+
+
 # --- who asks in a context
 
 _here: ContextVar[Asker | None] = ContextVar("_here", default=None)
@@ -99,7 +104,7 @@ def asker_here() -> Asker:
 def together(asker: Asker | None) -> Asker:
     """That one and whoever asks in this context, as one."""
     here = asker_here()
-    return here if asker is None else _Either(asker, here)
+    return here if asker is None else either(asker, here)
 
 
 # --- what may be in vain by the time that a server is free for it

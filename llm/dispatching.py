@@ -20,7 +20,9 @@ from rewound.llm.askers import (
     NodesAway,
     NodesBusy,
     NotAsked,
+    asked_by,
     check_still,
+    either,
     together,
 )
 from rewound.llm.breaking import PACE, Pace
@@ -109,10 +111,9 @@ class Dispatcher:
         """What the call gives, made at the least busy server.
 
         One for which `is_away`, or whose failure is `unfit`, is made again at another server, for
-        as long as there is one.
-        `timeout_s` bounds the waiting and is told to the call. It waits no longer once `asker`
-        goes, or whoever asks in this context. A `read` may be hedged. Raises what the call raises,
-        and NotAsked.
+        as long as there is one. `timeout_s` bounds the waiting and is told to the call. It waits no
+        longer once `asker` goes, or whoever asks in this context. A `read` may be hedged: then the
+        call that is not needed any more is given up. Raises what the call raises, and NotAsked.
         """
         until = _NEVER if timeout_s is None else time.monotonic() + timeout_s
         self.watch()
@@ -120,22 +121,27 @@ class Dispatcher:
         if not read or self._hedge_s is None:
             return self._ask(lane, role, call, is_away, until, asker)
         first: list[str] = []
+        answered = Asker()  # goes once there is an answer, for which the other call need not wait
+
+        def asked(call: Call[T], avoid: frozenset[str] = frozenset()) -> T:
+            with asked_by(together(answered)):
+                return self._ask(lane, role, call, is_away, until, either(asker, answered), avoid)
 
         def noting(server: Endpoint, left_s: float) -> T:
             first.append(server.id)
             return call(server, left_s)
 
         def again() -> T:
-            return self._ask(lane, role, call, is_away, until, asker, frozenset(first))
+            return asked(call, frozenset(first))
 
         def may() -> bool:
             with self._state:
                 return self._scheduler.has_room(lane, role, frozenset(first)) and bool(first)
 
-        def once() -> T:
-            return self._ask(lane, role, noting, is_away, until, asker)
-
-        return hedged(once, again, self._hedge_s, may)
+        try:
+            return hedged(lambda: asked(noting), again, self._hedge_s, may)
+        finally:
+            answered.go()
 
     def _ask(
         self,
@@ -270,8 +276,10 @@ class Dispatcher:
 
     def _watch(self, server: Endpoint) -> None:
         with self._looking_at(server) as look:
+            missed = False
             while True:
                 seen = _seen(look)
+                missed |= not seen.well
                 with self._state:
                     if self._closed or not self._scheduler.knows(server):
                         return
@@ -287,7 +295,7 @@ class Dispatcher:
                         self._state.notify_all()
                 if after == "down" and not seen.well:
                     self._break_off(server)  # what hangs there would hang for long
-                self._changed(server, before, after)
+                self._changed(server, before, after, missed=missed)
                 self._rest(server, now + self._pace.probe_s)
 
     def _rest(self, server: Endpoint, until: float) -> None:
@@ -313,15 +321,16 @@ class Dispatcher:
         for clients in list(self._clients):
             clients.drop(server)
 
-    def _changed(self, server: Endpoint, before: str, after: str) -> None:
-        """Tell the log, and those who wait for somebody to be there."""
+    def _changed(self, server: Endpoint, before: str, after: str, *, missed: bool = False) -> None:
+        """Tell the log, and those who wait for somebody to be there. Whoever is there at the first
+        look has not come back, and is no news to them; `missed` says that it was not."""
         if before == after:
             return
         if after == "down":
             _log.warning("node %s does not answer and is left alone for now", server.id)
         elif before == "down":
             _log.info("node %s is back", server.id)
-        if before in ("new", "down") and after != "down":
+        if after != "down" and (before == "down" or (before == "new" and missed)):
             self._tell_listeners()
 
     def _tell_listeners(self) -> None:
@@ -329,7 +338,7 @@ class Dispatcher:
             listener()
 
     def on_return(self, listener: Callable[[], object]) -> None:
-        """Call this whenever a server is found to be there that was not known to be.
+        """Call this whenever a server is found to be there that was not there before.
 
         In any thread; it must be quick and raise nothing.
         """

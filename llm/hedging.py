@@ -10,15 +10,18 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+_LOOK_S = 0.02
+"""How often it is looked whether the second may begin, at most."""
+
 
 def hedged(
     first: Callable[[], T], second: Callable[[], T], after_s: float, may: Callable[[], bool]
 ) -> T:
-    """What `first` gives, or `second`, which is begun after so many seconds without an answer if
-    it `may` be then.
+    """What `first` gives, or `second`, which is begun after so many seconds without an answer, as
+    soon as it `may` be.
 
     Each runs in a thread of its own, in the context of the caller; the one that comes later is left
-    to end by itself. When both fail, raises what came first.
+    to whoever called. When both fail, raises what came first.
     """
     done: queue.SimpleQueue[tuple[bool, T | BaseException]] = queue.SimpleQueue()
 
@@ -37,12 +40,17 @@ def hedged(
     begin(first)
     running = 1
     failed: BaseException | None = None
-    try:
-        well, result = done.get(timeout=after_s)
-    except queue.Empty:
-        if may():
-            begin(second)
-            running += 1
+    wait_s = after_s
+    while running == 1:
+        try:
+            well, result = done.get(timeout=wait_s)
+            break
+        except queue.Empty:
+            wait_s = max(after_s, _LOOK_S)
+            if may():
+                begin(second)
+                running += 1
+    else:
         well, result = done.get()
     while True:
         running -= 1

@@ -306,6 +306,34 @@ def test_with_nobody_there_it_is_said_and_with_somebody_back_it_goes_on() -> Non
         assert ask(chat, "a") == []
 
 
+@pytest.mark.parametrize(("looks", "news"), [((True,), 0), ((False, True), 1), ((True, True), 0)])
+def test_whoever_is_there_at_the_first_look_has_not_come_back(
+    looks: tuple[bool, ...], news: int
+) -> None:
+    """Else what just failed there would be tried again at once."""
+    begun, go_on, told = threading.Semaphore(0), threading.Semaphore(0), list[int]()
+    with nodes(1) as (server,):
+        left = iter(looks)
+
+        def seen() -> Seen:
+            begun.release()
+            go_on.acquire(timeout=LONG_S)
+            return Seen(next(left, True), 1)
+
+        dispatcher = Dispatcher([node_of(server)], pace=Pace(probe_s=0.005), look=lambda at: seen)
+        with contextlib.closing(dispatcher):
+            dispatcher.on_return(lambda: told.append(1))
+            server.status = 503
+            with pytest.raises(ChatFailed):
+                ask(chat_at(dispatcher), "a")
+            for _ in looks:
+                assert begun.acquire(timeout=LONG_S)
+                go_on.release()
+            assert begun.acquire(timeout=LONG_S), "what came of the looks was told by now"
+            assert len(told) == news and states(dispatcher) == ["up"]
+            go_on.release(100)
+
+
 def test_one_that_looks_well_but_answers_nothing_is_left_alone_for_a_while() -> None:
     patient = Pace(probe_s=60)
     with nodes(2) as servers, dispatching(servers, pace=patient) as dispatcher:
@@ -442,6 +470,26 @@ def test_a_slow_read_is_put_to_a_second_node_and_the_first_answer_is_taken() -> 
             return endpoint.url
 
         assert run(dispatcher, "interactive", call=call, read=True) == servers[1].url
+        held.set()
+
+
+def test_what_a_hedged_read_needs_no_more_is_given_up() -> None:
+    """Its connection is closed, and its slot is free for others."""
+    with nodes(2) as servers, dispatching(servers, hedge_s=0.01) as dispatcher:
+        echoing(*servers)
+        held = threading.Event()
+        servers[0].within = lambda: held.wait(LONG_S)
+        chat = chat_at(dispatcher, "interactive")
+        for text in "ab":
+            assert ask(chat, text) == [text]
+
+        def calls(at: int) -> tuple[int, int, int]:
+            told = dispatcher.figures()[at].lanes["interactive"]
+            return told.running, told.ok, told.given_up
+
+        eventually(lambda: calls(0)[0] == 0)
+        assert calls(1) == (0, 2, 0) and calls(0)[1] == 0 and calls(0)[2] >= 1
+        assert states(dispatcher) == ["up", "up"], "that is no fault of the server"
         held.set()
 
 
