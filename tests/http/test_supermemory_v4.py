@@ -124,7 +124,9 @@ def test_only_what_has_other_versions_is_asked_for_its_history(
     link: Link, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     facts = (q.NewFact(text="Nina likes figs."), q.NewFact(text="Omar likes figs."))
-    first = link.call(q.Remember(container="nina", facts=facts)).items[0].id  # type: ignore[attr-defined]
+    written = link.call(q.Remember(container="nina", facts=facts))
+    assert isinstance(written, Written)
+    first = str(written.items[0].id)
     link.call(q.Update(container="nina", id=first, text="Nina likes figs and plums."))
     asked: list[q.Request] = []
 
@@ -244,7 +246,9 @@ def test_the_query_is_rewritten_where_that_is_asked_for(tmp_path: Path) -> None:
         opened = Link(tmp_path / "other", models=models)
         opened.take_over()
         try:
-            asked = (search("pet"), search("pet", rewriteQuery=True))
+            asked = (
+                search("pet", threshold=0), search("pet", rewriteQuery=True, threshold=0)
+            )  # fmt: skip
             _, plain, found = posted(opened, add("Nina has a spaniel."), *asked)
         finally:
             opened.close()
