@@ -44,7 +44,8 @@ class Popen(subprocess.Popen[AnyStr]):
         odd = executable or before or passed or shell or {*identity} - {None, -1, False}
         words = [os.fsdecode(word) for word in words]
         environment = _as_text(os.environ if environment is None else environment)
-        if odd or words[0] != sys.executable or not _heeded_late(environment):
+        ours = words[0] == sys.executable and words[1:2] in (["-m"], ["-c"])
+        if odd or not ours or not _heeded_late(environment):
             super()._execute_child(*given)  # type: ignore[misc]
             return
         streams = [own if end == -1 else end for own, end in enumerate((pipes[0], *pipes[3::2]))]

@@ -54,6 +54,15 @@ def test_what_a_python_heeds_when_it_starts_starts_one(tmp_path: Path) -> None:
     assert not about(tmp_path, loaded.Popen[str], PYTHONHASHSEED="7")["forked"]
 
 
+@pytest.mark.parametrize("options", [("-I", "-c"), ("-B", "-m"), ()])
+def test_options_and_files_are_for_a_python(tmp_path: Path, options: tuple[str, ...]) -> None:
+    file = tmp_path / "asked.py"
+    file.write_text('import sys; print("tests.nursery" in sys.orig_argv)')
+    what = {"-c": file.read_text(), "-m": "asked"}.get(options[-1] if options else "", str(file))
+    done = loaded.run([sys.executable, *options, what], cwd=tmp_path, timeout=60, text=True)
+    assert (done.stdout, done.stderr) == ("False\n", "")
+
+
 @pytest.mark.parametrize(
     ("code", "status", "said"),
     [
