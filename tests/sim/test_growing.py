@@ -12,8 +12,11 @@ from tests import loaded
 
 _WRITER = """
 import random, sys
-from rewound.memory import Memory
+from functools import partial
+from rewound.memory import Memory, store
 
+for kind in ("LmdbLog", "Views"):  # a small map is soon full
+    setattr(store, kind, partial(getattr(store, kind), map_bytes=4 << 20))
 memory, rng = Memory(sys.argv[1]), random.Random(7)
 count, times = int(sys.argv[2]), int(sys.argv[3])
 for number in range(200):
