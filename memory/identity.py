@@ -15,6 +15,7 @@ from rewound.eventlog.bodies import keyed_digest
 from rewound.eventlog.events import FactKind, Role
 from rewound.eventlog.ids import ConversationId
 from rewound.eventlog.instants import Instant
+from rewound.eventlog.spelling import composed
 
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
@@ -22,8 +23,8 @@ Scope = Mapping[str, str]
 
 
 def normalised(text: str) -> str:
-    """A text as it is compared: line ends of one kind, no white space at the end."""
-    return text.replace("\r\n", "\n").rstrip()
+    """A text as it is compared: composed, line ends of one kind, no white space at the end."""
+    return composed(text).replace("\r\n", "\n").rstrip()
 
 
 def same_value(one: Any, other: Any) -> bool:
@@ -94,21 +95,24 @@ class MessageContent(msgspec.Struct, frozen=True, array_like=True):
 def message_content(
     role: Role, speaker: str | None, said_at: Instant | None, text: str
 ) -> MessageContent:
-    return MessageContent(role, speaker, _moment(said_at), normalised(text))
+    spelt = None if speaker is None else composed(speaker)
+    return MessageContent(role, spelt, _moment(said_at), normalised(text))
 
 
 def caller_digest(key: bytes, kind: str, caller_id: str, scope: Scope) -> bytes:
     """A caller's id for a `document` or a `fact`; each scope has its own."""
-    return keyed_digest(key, b"caller-" + kind.encode(), caller_id.encode(), _encode(scope))
+    return keyed_digest(
+        key, b"caller-" + kind.encode(), composed(caller_id).encode(), _encode(scope)
+    )
 
 
 def caller_message_digest(key: bytes, conversation: ConversationId, caller_id: str) -> bytes:
     """A caller's id for a message: exports number the messages of each conversation anew."""
-    return keyed_digest(key, b"caller-message", conversation, caller_id.encode())
+    return keyed_digest(key, b"caller-message", conversation, composed(caller_id).encode())
 
 
 def conversation_digest(key: bytes, name: str, scope: Scope) -> bytes:
-    return keyed_digest(key, b"conversation", name.encode(), _encode(scope))
+    return keyed_digest(key, b"conversation", composed(name).encode(), _encode(scope))
 
 
 def returned_digest(key: bytes, conversation: ConversationId) -> bytes:

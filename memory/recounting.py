@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rewound.eventlog import events as e
 from rewound.eventlog.errors import InvalidInput, NotFound, WrongKind
 from rewound.eventlog.ids import NAMES, ConversationId, Kind, Ref, parse_any
+from rewound.eventlog.spelling import composed
 from rewound.memory.moments import When
 from rewound.memory.requests import Filters, Scope
 from rewound.memory.scoping import Within
@@ -119,7 +120,9 @@ def _named(view: ContainerView, text: str, at: int) -> list[ConversationId]:
     try:
         kind, raw = parse_any(text)
     except InvalidInput:
-        return [talk for talk in view.talks() if _name_of(view, talk, at) == text]
+        wanted = composed(text)
+        names = ((talk, _name_of(view, talk, at)) for talk in view.talks())
+        return [talk for talk, name in names if name is not None and composed(name) == wanted]
     if kind not in (None, Kind.CONVERSATION):
         raise WrongKind(
             f"{text} is {NAMES[kind]}, but conversation wants a conversation", field="conversation"

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from rewound.eventlog.bodies import Body
 from rewound.eventlog.errors import InvalidInput, WrongKind
 from rewound.eventlog.ids import NAMES, Kind, Ref, parse_any
+from rewound.eventlog.spelling import composed, lengths
 from rewound.memory.moments import When
 from rewound.projections.reader import ContainerView
 
@@ -42,7 +43,7 @@ def sources_named(
         if raw is not None:
             found[raw] = None
         if kind is None:
-            names.add(text)
+            names.add(composed(text))
     if names:
         for row in view.scan(Kind.DOCUMENT, when.at):
             if _says(view, row.state.caller_id, names) and (
@@ -73,7 +74,7 @@ def conversations_named(
         if raw is not None:
             found.update(dict.fromkeys(_conversation(view, raw, when.at)))
         if kind is None:
-            names.add(text)
+            names.add(composed(text))
     if names:
         conversations: dict[bytes, None] = {}
         for row in view.scan(Kind.MESSAGE, when.at):
@@ -129,6 +130,7 @@ def _messages_named(
 
 def _says(view: ContainerView, body: Body | None, names: Collection[str]) -> bool:
     """Whether a body is one of the names; the stored length spares reading nearly all of them."""
-    if body is None or all(body.chars != len(name) for name in names):
+    if body is None or all(body.chars not in lengths(name) for name in names):
         return False
-    return view.text(body) in names
+    text = view.text(body)
+    return text is not None and composed(text) in names

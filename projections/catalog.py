@@ -20,7 +20,7 @@ VIEWS: tuple[View, ...] = (
 )  # fmt: skip
 WORDS = "words"
 UNDOS = "undos"
-VERSIONS = {view.name: view.version for view in VIEWS} | {WORDS: 9, UNDOS: 1}
+VERSIONS = {view.name: view.version for view in VIEWS} | {WORDS: 10, UNDOS: 1}
 """Every view by name, with the version of its code. Raise it when a fold or a row changes."""
 
 PARTS = {

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from rewound.eventlog.ids import Kind, Ref
 from rewound.eventlog.instants import MAX_US
+from rewound.eventlog.spelling import composed
 from rewound.projections import entries, measures, values
 from rewound.projections.condition_tree import (
     READ,
@@ -257,6 +258,7 @@ def _says(node: Text) -> Callable[[Labels], bool]:
     folds = node.ignore_case or node.label is not Has.TAG
 
     def compared(text: str) -> str:
+        text = composed(text)
         return " ".join(text.casefold().split()) if folds else text
 
     wanted = [compared(text) for text in node.texts]

@@ -13,6 +13,7 @@ import msgspec
 
 from rewound.eventlog.bodies import Body, keyed_digest, read_text, read_value
 from rewound.eventlog.instants import MAX_US, MIN_US
+from rewound.eventlog.spelling import composed
 from rewound.projections import tags as tagging
 from rewound.projections.documents import DocumentRow, PassageRow
 from rewound.projections.facts import FactRow
@@ -228,8 +229,8 @@ def _about(state: FactRow, secret: bytes, read: Read) -> dict[int, list[str]]:
 
 
 def folded(name: str) -> str:
-    """A name as it is compared: without case, article or doubled blanks."""
-    words = name.casefold().split()
+    """A name as it is compared: composed, without case, article or doubled blanks."""
+    words = composed(composed(name).casefold()).split()
     return " ".join(words[1:] if len(words) > 1 and words[0] in _ARTICLES else words)
 
 
@@ -254,12 +255,12 @@ def speaker_term(secret: bytes, speaker: str) -> str:
 
 
 def tag_term(secret: bytes, name: str) -> str:
-    return keyed_digest(secret, b"tag", name.encode()).hex()
+    return keyed_digest(secret, b"tag", composed(name).encode()).hex()
 
 
 def metadata_term(secret: bytes, name: str, value: Any) -> str:
-    shown = msgspec.json.encode(value, order="deterministic")
-    return keyed_digest(secret, b"metadata", name.encode(), shown).hex()
+    shown = composed(msgspec.json.encode(value, order="deterministic").decode()).encode()
+    return keyed_digest(secret, b"metadata", composed(name).encode(), shown).hex()
 
 
 def scope_term(secret: bytes, name: str, value: str) -> str:

@@ -8,6 +8,7 @@ import enum
 from collections.abc import Mapping
 from typing import Any, Final
 
+from rewound.eventlog.spelling import composed
 from rewound.projections import measures
 
 
@@ -45,7 +46,8 @@ def holds(op: str, value: Any, operand: Any, *, ignore_case: bool = False) -> bo
         case "contains":
             if not isinstance(value, str):
                 return False
-            return operand.casefold() in value.casefold() if ignore_case else operand in value
+            part, whole = composed(operand), composed(value)
+            return part.casefold() in whole.casefold() if ignore_case else part in whole
         case "array_contains":
             return isinstance(value, list) and any(
                 same(part, operand, ignore_case=ignore_case) for part in value
@@ -59,7 +61,8 @@ def same(one: Any, other: Any, *, ignore_case: bool = False) -> bool:
             times = (measures.time_of(one), measures.time_of(other))
             if None not in times:
                 return times[0] == times[1]
-            return one.casefold() == other.casefold() if ignore_case else one == other
+            left, right = composed(one), composed(other)
+            return left.casefold() == right.casefold() if ignore_case else left == right
         case list() | tuple(), list() | tuple():
             return len(one) == len(other) and all(
                 same(*parts, ignore_case=ignore_case) for parts in zip(one, other, strict=True)
