@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
@@ -58,6 +59,9 @@ class State:
         self.zone_settled = False
         self.wrote = False
         self._link = link
+        self.notes: tuple[str, ...] = ()
+        """What is to be told beside the reply."""
+        self._aside: TemporaryDirectory[str] | None = None
 
     @cached_property
     def configured(self) -> Configured:
@@ -71,11 +75,17 @@ class State:
     def container(self) -> str:
         return self.settings.container
 
-    def link(self, *, create: bool) -> Link:
-        """The store, opened once. Raises Refusal where there is none and none may be made."""
+    def link(self, *, create: bool, aside: bool = False) -> Link:
+        """The store, opened once. Raises Refusal where there is none and none may be made; with
+        `aside` an empty one takes its place as long as the command runs."""
         if self._link is None:
             data = self.settings.data
-            if not create and not (Path(data) / "log").is_dir():
+            missing = not create and not (Path(data) / "log").is_dir()
+            if missing and aside:
+                self.notes = (f"there is no store in {data} yet: only the models are looked at",)
+                self._aside = TemporaryDirectory(prefix="rewound-")
+                data = self._aside.name
+            elif missing:
                 raise Refusal(
                     f"there is no store in {data}: put something in first, or name another "
                     "folder with --data or REWOUND_DATA",
@@ -96,6 +106,8 @@ class State:
                 link.settle(SETTLE_S)
         finally:
             link.close()
+            if self._aside is not None:
+                self._aside.cleanup()
 
     def look(self, *, err: bool = False) -> "Look":
         """How to print for a person, here and now."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+import msgspec
 
 from rewound.http.accounts import Healthy
 from rewound.http.cli_base import Command, ask, common_options, emit, state_of
@@ -50,8 +51,10 @@ def nodes_command(
     """
     state = state_of(ctx)
     api_key = None if key_file is None else key_file.read().strip() or None
+    state.link(create=False, aside=action == "list")
     request = Nodes(container=state.container, action=action, name=name, api_key=api_key, **given)
-    emit(state, ask(state, request, NodeList))
+    reply = ask(state, request, NodeList)
+    emit(state, msgspec.structs.replace(reply, notes=(*state.notes, *reply.notes)))
 
 
 @click.command("health", cls=Command)
@@ -65,6 +68,7 @@ def health_command(ctx: click.Context, /, deep: bool) -> None:
     word in, a vector, a score or an object out.
     """
     state = state_of(ctx)
+    state.link(create=False, aside=True)
     nodes = ask(
         state, Nodes(container=state.container, action="check" if deep else "list"), NodeList
     )
@@ -85,7 +89,7 @@ def health_command(ctx: click.Context, /, deep: bool) -> None:
             nodes=nodes.nodes,
             queues=nodes.queues,
             switch=working.switch,
-            notes=(*nodes.notes, *working.notes),
+            notes=(*state.notes, *nodes.notes, *working.notes),
         ),
     )
     if nodes.degraded:

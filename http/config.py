@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import click
 import msgspec
@@ -291,8 +291,17 @@ def _checked(name: str, value: Any, where: str, *, strict: bool) -> Any:
     try:
         return msgspec.convert(value, _TYPES[name], strict=strict)
     except msgspec.ValidationError as error:
-        reason = str(error)
+        reason = _choices(_TYPES[name], value) or str(error)
         raise BadSetting(f"{name} {where}: {reason[:1].lower()}{reason[1:]}", field=name) from None
+
+
+def _choices(kind: Any, value: Any) -> str | None:
+    """What would be right, where a setting is one of a few words."""
+    told = [each for each in get_args(kind) if each is not type(None)] or [kind]
+    words = get_args(kind) if get_origin(kind) is Literal else get_args(told[0])
+    if not words or not all(isinstance(word, str) for word in words) or not isinstance(value, str):
+        return None
+    return f"use one of {', '.join(words)}, not {value[:40]!r}"
 
 
 def _folder(text: str, origin: str) -> str:

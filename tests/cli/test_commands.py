@@ -6,13 +6,16 @@ from typing import Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
 from rewound.http.cli import COMMANDS, main
+from rewound.http.cli_base import State
 from rewound.memory import requests as q
 from rewound.memory.conditions import Where
 from rewound.memory.replies import Finding, Reembedding
 from tests.cli import fake
 from tests.cli.fake import ANSWERED_WITH, SAMPLES, FakeLink, asked, run
+from tests.integration.noding import nodes
 
 SCOPE = ("--user", "nina", "--agent", "a", "--run", "r", "--session", "s")
 FULL_SCOPE = q.Scope(user="nina", agent="a", run="r", session="s")
@@ -450,6 +453,28 @@ def test_health_tells_what_does_not_work_and_ends_with_one(
     told = run(*args, link=FakeLink(Nodes=ill))
     assert told.exit_code == 1 and "degraded\nnode gpu does not answer\n" in told.stdout
     assert json.loads(run("--json", *args, link=FakeLink(Nodes=ill)).stdout)["degraded"]
+
+
+def test_model_servers_can_be_looked_at_before_there_is_a_store(tmp_path: Path) -> None:
+    place = tmp_path / "none"
+    env = {"REWOUND_DATA": str(place), "XDG_CONFIG_HOME": "/nowhere"}
+    with nodes(1) as (server,):
+        server.good = lambda told: {"fruit": True}
+        env["REWOUND_CHAT_URL"] = server.url
+
+        def told(*args: str) -> Any:
+            return CliRunner().invoke(main, [*args], obj=State(), env=env)
+
+        assert f"chat  chat  up  {server.url}" in told("nodes").stdout
+        deep = told("health", "--deep")
+        assert deep.exit_code == 0 and "chat: ok" in deep.stdout
+        assert f"there is no store in {place} yet" in deep.output
+        assert place.name in json.loads(told("--json", "health").stdout)["notes"][0]
+        server.status = 401
+        assert told("health", "--deep").exit_code == 1
+        refused = told("nodes", "add", "b", "--chat", server.url)
+        assert refused.exit_code == 2 and "there is no store in" in refused.output
+    assert not place.exists()
 
 
 def test_texts_from_standard_input() -> None:
