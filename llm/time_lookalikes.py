@@ -24,7 +24,7 @@ _OF_TIMES = re.compile(
     re.I,
 )
 _ENDING = re.compile(r"(?:-[a-z]+)+\W*")
-_ADDRESS = re.compile(r"://|@")
+_ADDRESS = re.compile(r"://|\w@|@[A-Za-z]")
 _CALLED = re.compile(
     r"\b(?:called|named|nicknamed|titled|entitled|baptised|christened"
     r"|(?:name|title|nickname)s? (?:is|was|are|were|of))\s+[\"'“‘«]?$",
