@@ -8,6 +8,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from rewound.eventlog.letting_go import holds_texts
+
 _WHO = r"(?:[A-Z][\w-]*(?:['’]s [a-z-]+){0,3}(?: [A-Z][\w-]*)*|[Tt]he user(?:['’]s [a-z-]+)?)"
 _OTHER = rf"(?P<other>{_WHO})"
 _ONE = rf"(?P<one>{_WHO})(?: and others)?"
@@ -84,6 +86,7 @@ _MAY_TELL = re.compile(
 )
 
 
+@holds_texts
 @lru_cache(maxsize=1 << 12)
 def bond_of(text: str) -> Bond | None:
     """Who is with whom by a finished statement; None where it tells of no such thing."""
