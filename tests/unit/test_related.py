@@ -1,7 +1,9 @@
 """The table of words that belong together, as it ships."""
 
+import numpy as np
 import pytest
 
+from eval.fit_related import near
 from rewound.projections.related import NEAREST, NONE, related
 from rewound.projections.related import _lines as lines
 from rewound.projections.tokens import is_stopword, tokenize
@@ -37,3 +39,14 @@ def test_every_line_is_of_terms_the_nearest_first() -> None:
         assert term not in told.terms
         assert list(told.nearness) == sorted(told.nearness, reverse=True)
         assert all(0.0 < near <= 0.9 for near in told.nearness)
+
+
+def test_what_is_far_belongs_to_nothing() -> None:
+    cosines = np.array([1.0, 0.5, 0.39, 0.95, 0.401], np.float32)
+    assert near(["pet", "vet", "net", "dog", "set"], 0, cosines) == ["dog 90", "vet 22"]
+
+
+def test_no_more_belong_to_a_word_than_ship() -> None:
+    stems = [f"word{n}" for n in range(2 * NEAREST)]
+    cosines = np.linspace(1.0, 0.5, len(stems), dtype=np.float32)
+    assert [told.split(" ")[0] for told in near(stems, 0, cosines)] == stems[1 : NEAREST + 1]
