@@ -320,7 +320,7 @@ def recast(value: Any, schema: Schema) -> Iterator[Any]:
     properties: Mapping[str, Schema] = schema.get("properties", {})
     if len(properties) == 1:
         ((name, form),) = properties.items()
-        if "array" in _types(form) and value:
+        if "array" in _types(form) and form.get("items") and value:
             yield {name: bent(value, form)}
 
 
