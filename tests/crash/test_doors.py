@@ -126,10 +126,12 @@ def _use(here: Place, ledger: Ledger) -> None:
         user.thread.start()
     try:
         until = time.monotonic() + SECONDS
-        while (now := time.monotonic()) < until or (
-            now < until + LATEST_S and not all(ledger.counted(f"{door} writes") for door in DOORS)
-        ):
+        while time.monotonic() < until:
             hand.look()
+            server.look()
+            time.sleep(LOOK_S)
+        until += LATEST_S  # nobody is killed any more
+        while time.monotonic() < until and not _all_got_on(ledger):
             server.look()
             time.sleep(LOOK_S)
     finally:
@@ -144,6 +146,10 @@ def _use(here: Place, ledger: Ledger) -> None:
                 ledger.fault(f"{user.name} hangs")
                 user.kill()
         server.finish()
+
+
+def _all_got_on(ledger: Ledger) -> bool:
+    return all(ledger.counted(f"{door} writes") for door in DOORS)
 
 
 def _printed(here: Place) -> list[str]:
