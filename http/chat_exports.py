@@ -48,7 +48,7 @@ def _name(conversation: Record) -> str:
 def _branch(mapping: Record, leaf: Any) -> list[Record]:
     """The nodes with a message, from the first to the one that was shown last."""
     nodes = {name: node for name, node in mapping.items() if isinstance(node, dict)}
-    if leaf not in nodes:
+    if not isinstance(leaf, str) or leaf not in nodes:
         leaf = _latest(nodes)
     found: list[Record] = []
     seen: set[str] = set()
@@ -64,7 +64,7 @@ def _branch(mapping: Record, leaf: Any) -> list[Record]:
 def _latest(nodes: dict[str, Record]) -> str | None:
     """The last of the nodes that no other follows, as the file has them; where they run in a
     circle the first one."""
-    parents = {node.get("parent") for node in nodes.values()}
+    parents = {text_of(node, "parent") for node in nodes.values()}
     return next((name for name in reversed(nodes) if name not in parents), next(iter(nodes), None))
 
 
@@ -72,7 +72,8 @@ def _of_chatgpt(message: Record, *, name: str, title: str | None) -> Read:
     author, content = message.get("author"), message.get("content")
     role = author.get("role") if isinstance(author, dict) else None
     parts = content.get("parts") if isinstance(content, dict) else None
-    texts = [part for part in parts or () if isinstance(part, str) and part.strip()]
+    parts = parts if isinstance(parts, list) else [parts]
+    texts = [part for part in parts if isinstance(part, str) and part.strip()]
     return _message(role, "\n".join(texts), message.get("create_time"), message, name, title)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from rewound.memory import RewoundError
+from rewound.memory import RewoundError, fields
 from rewound.memory.inputs import as_time
 from rewound.memory.requests import FactKindName, NewDocument, NewFact, NewMessage, Scope
 
@@ -171,17 +171,20 @@ def _time(record: Record) -> str | None:
     system = record.get("system")
     inside = system if isinstance(system, dict) else {}
     for where, name in ((record, "created_at"), (record, "createdAt"), (inside, "createdAt")):
-        if where.get(name) is not None:
+        if where.get(name) not in (None, ""):
             return as_time(where[name], name)
     return None
 
 
 def _scope(record: Record) -> Scope:
-    return Scope(
+    """Raises RewoundError: a request of a wrong scope would be refused with all that it holds."""
+    scope = Scope(
         user=text_of(record, "user_id"),
         agent=text_of(record, "agent_id"),
         run=text_of(record, "run_id"),
     )
+    fields.scope(scope, "scope")
+    return scope
 
 
 def _list(value: Any) -> tuple[str, ...]:

@@ -15,8 +15,11 @@ from __future__ import annotations
 
 import io
 import re
+import struct
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Iterator
+from lzma import LZMAError
 from typing import IO, Any, Final, NamedTuple, cast
 from zipfile import BadZipFile, ZipFile
 
@@ -30,6 +33,16 @@ from rewound.http.export_records import Read, Reader, document, episode, fact, f
 HEAD_BYTES = 4096
 _MARK = b"\xef\xbb\xbf"
 _ZIP = b"PK\x03\x04"
+_BROKEN_ZIP = (
+    BadZipFile, zlib.error, LZMAError, struct.error, EOFError, OSError, ValueError, RuntimeError
+)  # fmt: skip
+"""What zipfile raises for a zip that is cut, changed or locked."""
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+"""An escape of JSON, its group half a character without the other half."""
 _CONVERSATIONS = re.compile(r"(^|/)conversations[^/]*\.json$")
 EXPORT_BYTES_MAX = 1 << 30
 
@@ -58,11 +71,12 @@ class Export(NamedTuple):
 def opened(stream: IO[bytes]) -> Export | IO[bytes]:
     """The export that a stream holds, else a stream of a chat's lines. Raises Refusal."""
     head = stream.read(HEAD_BYTES)
+    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        stream = io.BytesIO(_in_utf8(_all(head, stream)))
+        head = stream.read(HEAD_BYTES)
     if not may_be_one(head):
         return cast("IO[bytes]", io.BufferedReader(_Joined(head, stream)))
-    raw = head + stream.read(EXPORT_BYTES_MAX)
-    if len(raw) > EXPORT_BYTES_MAX:
-        raise Refusal("an export of over 1 GiB is not read: give it in parts", field="file")
+    raw = _all(head, stream)
     pages, by_line = _packed(raw) if raw.startswith(_ZIP) else pages_of(raw)
     export = recognised(pages, every=by_line)
     if export is not None:
@@ -76,6 +90,21 @@ def opened(stream: IO[bytes]) -> Export | IO[bytes]:
             field="file",
         )
     return io.BytesIO(b"".join(msgspec.json.encode(page) + b"\n" for page in pages))
+
+
+def _all(head: bytes, stream: IO[bytes]) -> bytes:
+    raw = head + stream.read(EXPORT_BYTES_MAX)
+    if len(raw) > EXPORT_BYTES_MAX:
+        raise Refusal("an export of over 1 GiB is not read: give it in parts", field="file")
+    return raw
+
+
+def _in_utf8(raw: bytes) -> bytes:
+    """What PowerShell writes in UTF-16; as it is where it is not whole."""
+    try:
+        return raw.decode("utf-16").encode()
+    except UnicodeError:
+        return raw
 
 
 class _Joined(io.RawIOBase):
@@ -103,9 +132,10 @@ def _packed(raw: bytes) -> tuple[list[Any], bool]:
             inside = [each for each in packed.infolist() if _CONVERSATIONS.search(each.filename)]
             if sum(each.file_size for each in inside) > EXPORT_BYTES_MAX:
                 raise Refusal("an export of over 1 GiB is not read: give it in parts", field="file")
-            pages = [page for each in inside for page in pages_of(packed.read(each))[0]]
-    except (BadZipFile, zlib.error, NotImplementedError, RuntimeError):
+            unpacked = [packed.read(each) for each in inside]
+    except _BROKEN_ZIP:
         return [], True
+    pages = [page for each in unpacked for page in pages_of(each)[0]]
     if not pages:
         raise Refusal("the zip holds no conversations.json with conversations", field="file")
     return pages, False
@@ -123,13 +153,16 @@ def may_be_one(head: bytes) -> bool:
 def pages_of(raw: bytes) -> tuple[list[Any], bool]:
     """What a file holds in JSON: a value, the values of a list, or one a line (then true).
 
-    Raises Refusal for JSON of several lines that is cut or broken: line by line nothing of it would
-    be of use.
+    Half a character is read as U+FFFD. Raises Refusal for JSON of several lines that is cut or
+    broken: line by line nothing of it would be of use.
     """
     raw = raw.removeprefix(_MARK)
     try:
         value = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        whole = _ESCAPE.sub(lambda found: b"\\ufffd" if found[1] else found[0], raw)
+        if whole != raw:
+            return pages_of(whole)
         try:
             return msgspec.json.Decoder().decode_lines(raw), True
         except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -182,11 +215,11 @@ def _memry(page: Page) -> Records | None:
     tables = page.get("tables")
     if page.get("format") != "memry-backup" or not isinstance(tables, dict):
         return None
-    return _all(tables.get("memories"), fact)
+    return _records(tables.get("memories"), fact)
 
 
 def _mcp_memory_service(page: Page) -> Records | None:
-    return _all(page.get("memories"), fact) if "export_metadata" in page else None
+    return _records(page.get("memories"), fact) if "export_metadata" in page else None
 
 
 def _mem_machine(page: Page) -> Records | None:
@@ -194,8 +227,8 @@ def _mem_machine(page: Page) -> Records | None:
     if not isinstance(content, dict) or not {"episodic_memory", "semantic_memory"} & set(content):
         return None
     return [
-        *_all(content.get("episodic_memory"), episode),
-        *_all(content.get("semantic_memory"), feature),
+        *_records(content.get("episodic_memory"), episode),
+        *_records(content.get("semantic_memory"), feature),
     ]
 
 
@@ -223,10 +256,10 @@ def _supermemory(page: Page) -> Records | None:
     """Its v5 lists all three kinds, two of them empty."""
     found = [_listed(name, page, mem0=False) for name in _LISTS]
     known = [each for each in found if each is not None]
-    return [one for each in known[:2] for one in each] if known else None
+    return [one for each in known for one in each] if known else None
 
 
-def _all(records: Any, reader: Reader) -> Iterator[tuple[Page, Reader]]:
+def _records(records: Any, reader: Reader) -> Iterator[tuple[Page, Reader]]:
     for record in records if isinstance(records, list) else ():
         yield record if isinstance(record, dict) else {}, reader
 

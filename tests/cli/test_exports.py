@@ -1,17 +1,21 @@
 """Exports of other memories, imported: known by what they hold, kept with times, scopes and ids."""
 
 import json
+from io import BytesIO
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
+from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, ZipFile
 
 import pytest
 from click.testing import CliRunner, Result
 
 from rewound.http.cli import main
+from rewound.http.cli_errors import Refusal
 from rewound.http.export_records import FACT_CHARS_MAX
+from rewound.http.exports import Export, opened
 from rewound.memory import Memory
 from rewound.memory import replies as r
+from rewound.memory.requests import NewMessage
 
 
 def imported(folder: Path, exported: Any, *args: str) -> Any:
@@ -329,3 +333,81 @@ def test_conversations_of_claude(tmp_path: Path) -> None:
     assert [(text, view.role) for text, view in messages.items()] == [
         ("Do figs want sun?", "user"), ("Yes.", "assistant")
     ]  # fmt: skip
+
+
+# --- files that are not as they should be
+
+
+@pytest.mark.parametrize("packing", [ZIP_STORED, ZIP_DEFLATED, ZIP_BZIP2, ZIP_LZMA])
+def test_a_broken_zip_is_no_export_and_no_crash(packing: int) -> None:
+    one = json.dumps([chatgpt(node("q", None, "user", f"Question {n}?")) for n in range(20)])
+    whole = BytesIO()
+    with ZipFile(whole, "w", packing) as packed:
+        packed.writestr("conversations.json", one)
+    raw = whole.getvalue()
+    assert isinstance(opened(BytesIO(raw)), Export)
+    broken = [raw[:size] for size in range(5, len(raw), 97)]
+    broken += [raw[:at] + b"\xff\xff" + raw[at + 2 :] for at in range(len(raw) - 90, len(raw) - 2)]
+    broken += [raw[:at] + b"\x00\x00" + raw[at + 2 :] for at in range(30, 120)]
+    for each in broken:
+        try:
+            found = opened(BytesIO(each))
+        except Refusal:
+            continue
+        assert isinstance(found, Export) or found.read(4) == b"PK\x03\x04"
+
+
+def test_nodes_of_chatgpt_that_are_of_a_wrong_type_are_read_as_far_as_they_go() -> None:
+    for current in ([], {}, ["q"], 5):
+        for parent in ([1], {}, 5):
+            for parts in (5, True, "Ok?", {"a": 1}, ["Ok?"]):
+                message = {"author": {"role": "user"}, "content": {"parts": parts}}
+                page = {"mapping": {"q": {"parent": parent, "message": message}}}
+                raw = json.dumps([{**page, "current_node": current}]).encode()
+                found = opened(BytesIO(raw))
+                assert isinstance(found, Export)
+                (read,) = [one.reader(one.record) for one in found.found]
+                if parts in ("Ok?", ["Ok?"]):
+                    assert isinstance(read.new, NewMessage) and read.new.content == "Ok?"
+                else:
+                    assert read.left_out == "a message without words"
+
+
+def test_a_record_of_a_wrong_scope_keeps_none_of_the_others_away(tmp_path: Path) -> None:
+    one = {"id": "1", "memory": "A fact.", "user_id": "u" * 2_000, "created_at": ""}
+    good = [{**one, "id": str(n), "user_id": f"u{n}", "memory": f"Fact {n}."} for n in range(2, 4)]
+    result = attempted(tmp_path, {"results": [one, *good]})
+    assert result.exit_code == 2
+    told = json.loads(result.stdout)
+    assert (told["counts"]["written"], [bad["line"] for bad in told["bad"]]) == (2, [1])
+    assert "scope.user" in told["bad"][0]["why"]
+    assert set(kept(tmp_path)) == {"Fact 2.", "Fact 3."}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_export_in_utf_16_and_with_half_characters(tmp_path: Path, indent: int | None) -> None:
+    said = {"uuid": "m1", "sender": "human", "text": "Zoë \\u \ud83d, \U0001f600."}
+    exported = [{"uuid": "c1", "chat_messages": [said]}]
+    file = tmp_path / "export.json"
+    file.write_bytes(json.dumps(exported, indent=indent).encode("utf-16"))
+    given = ["import", str(file), "--json", "--data", str(tmp_path / "data")]
+    result = CliRunner().invoke(main, given)
+    assert result.exit_code == 0, result.output
+    assert set(kept(tmp_path, "message")) == {"Zoë \\u \ufffd, \U0001f600."}
+
+
+def test_lines_in_utf_16_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "chat.jsonl"
+    file.write_bytes("".join(f'{{"content": "Line {n}."}}\n' for n in range(3)).encode("utf-16"))
+    given = ["import", str(file), "--json", "--data", str(tmp_path / "data")]
+    told = json.loads(CliRunner().invoke(main, given).stdout)
+    assert (told["counts"]["written"], told["bad"]) == (3, [])
+
+
+def test_a_page_that_lists_three_kinds_is_read_whole(tmp_path: Path) -> None:
+    page = {
+        "memoryEntries": [{"id": "1", "memory": "A fact."}],
+        "memories": [{"id": "2", "content": "A page."}],
+        "documents": [{"id": "3", "content": "Another page."}],
+    }
+    assert imported(tmp_path, page)["counts"]["written"] == 3
