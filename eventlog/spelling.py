@@ -12,7 +12,17 @@ def composed(text: str) -> str:
     return text if text.isascii() else normalize("NFC", text)
 
 
+def spellings(text: str) -> tuple[str, ...]:
+    """The composed spelling of a text, then the one it was sent in, if that is another."""
+    return tuple(dict.fromkeys((composed(text), text)))
+
+
 def lengths(name: str) -> range:
-    """How many characters a spelling of a composed name may have."""
-    longest = len(name) if name.isascii() else len(normalize("NFD", name))
-    return range(len(name), longest + 1)
+    """How many characters a spelling of a composed name may have.
+
+    What Unicode never composes is up to three characters in a composed name and may have been sent
+    as one: the `ड़` of Hindi, a `שׁ` of Hebrew.
+    """
+    if name.isascii():
+        return range(len(name), len(name) + 1)
+    return range(-(-len(name) // 3), len(normalize("NFD", name)) + 1)

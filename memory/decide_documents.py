@@ -9,7 +9,7 @@ from rewound.memory import requests as q
 from rewound.memory.deciding import Deciding, Plan, decides
 from rewound.memory.drafting import Drafting, decide_each, item
 from rewound.memory.ending import drawn, unsaid
-from rewound.memory.identity import caller_digest
+from rewound.memory.identity import caller_digests
 from rewound.memory.sent_documents import Documents
 from rewound.memory.targets import check_scope, named
 
@@ -61,8 +61,8 @@ def remove_document(command: q.RemoveDocument, deciding: Deciding) -> Plan:
 
 def _meant(command: q.RemoveDocument, drafting: Drafting) -> DocumentId:
     """The document by its caller's id, else by its own."""
-    digest = caller_digest(drafting.key, "document", command.id, drafting.scope)
-    for ref in reversed(drafting.known(digest)):
+    digests = caller_digests(drafting.key, "document", command.id, drafting.scope)
+    for ref in reversed(drafting.known(*digests)):
         if _shown(drafting, ref):
             return DocumentId(ref.id)
     shown = command.id if len(command.id) <= 40 else command.id[:37] + "…"

@@ -19,9 +19,10 @@ from rewound.memory.conversations import Conversation, Place
 from rewound.memory.deciding import Deciding, Plan, decides
 from rewound.memory.drafting import Drafting, check_one_fact, decide_each, item, thousandths
 from rewound.memory.identity import (
+    Digests,
     MessageContent,
-    caller_message_digest,
-    conversation_digest,
+    caller_message_digests,
+    conversation_digests,
     message_content,
     returned_digest,
 )
@@ -91,12 +92,12 @@ class _Transcript:
     def _found(self) -> Conversation:
         """The conversation of that name in the command's scope, a new one if there is none."""
         drafting = self._drafting
-        digest = conversation_digest(drafting.key, self._command.conversation, drafting.scope)
-        known = drafting.known(digest)
+        digests = conversation_digests(drafting.key, self._command.conversation, drafting.scope)
+        known = drafting.known(*digests)
         if known:
             return Conversation(drafting, ConversationId(known[-1].id))
         conversation = Conversation(drafting, ConversationId(drafting.new_id()))
-        drafting.file(digest, conversation.ref)
+        drafting.file(digests[0], conversation.ref)
         return conversation
 
     def _read(self, new: q.NewMessage) -> _Sent | InvalidInput:
@@ -147,7 +148,7 @@ class _Transcript:
     def _by_id(self, caller_id: str) -> tuple[_Held | None, Place | None]:
         """The message last filed under that id, else where a forgotten one stood."""
         forgotten: Place | None = None
-        for ref in reversed(self._drafting.known(self._digest(caller_id))):
+        for ref in reversed(self._drafting.known(*self._digests(caller_id))):
             row = self._drafting.view.message(ref.id)
             if ref.id in self._own:
                 return self._own[ref.id], None
@@ -157,8 +158,8 @@ class _Transcript:
                 forgotten = forgotten or Place(row.state.ordinal, None, forgotten=True)
         return None, forgotten
 
-    def _digest(self, caller_id: str) -> bytes:
-        return caller_message_digest(self._drafting.key, self._conversation.id, caller_id)
+    def _digests(self, caller_id: str) -> Digests:
+        return caller_message_digests(self._drafting.key, self._conversation.id, caller_id)
 
     def _load(self, row: Row[MessageRow]) -> _Held:
         own = self._own.get(row.id)
@@ -208,7 +209,7 @@ class _Transcript:
         event_id = drafting.add(event, bodies)
         held = _Held(message, at, sent.content, infer, frozenset(tags), event.importance, (), False)
         if new.id is not None:
-            drafting.file(self._digest(new.id), held.ref)
+            drafting.file(self._digests(new.id)[0], held.ref)
         elif sent.digest is not None:
             drafting.file(sent.digest, held.ref)
         if not infer:

@@ -12,7 +12,7 @@ from rewound.memory import requests as q
 from rewound.memory.deciding import Deciding, Plan, decides
 from rewound.memory.drafting import Drafting, check_one_fact, decide_each, item, thousandths
 from rewound.memory.durations import parse_duration
-from rewound.memory.identity import FactContent, caller_digest
+from rewound.memory.identity import FactContent, caller_digests
 from rewound.memory.replies import Item
 from rewound.memory.sent_documents import Documents
 from rewound.memory.sent_facts import Change, Facts, Version
@@ -78,8 +78,9 @@ def _take(drafting: Drafting, facts: Facts, new: q.NewFact) -> Item:
     if new.id is not None:
         return _upsert(drafting, facts, new, content)
     lasts_us = None if new.forget_after is None else parse_duration(new.forget_after)
-    digest = (content if lasts_us is None else _by_length(content, lasts_us)).digest(drafting.key)
-    for ref in drafting.known(digest):
+    compared = content if lasts_us is None else _by_length(content, lasts_us)
+    digests = compared.digests(drafting.key)
+    for ref in drafting.known(*digests):
         version = facts.find(ref.id)
         if version is None or (lasts_us is not None and _has_expired(version, drafting.now_us)):
             continue
@@ -88,21 +89,21 @@ def _take(drafting: Drafting, facts: Facts, new: q.NewFact) -> Item:
         if content.said_at is not None:
             return _see_ended(drafting, new, ref, version)
         # It was superseded, and is said again without a time, that is to say now: news.
-    drafting.note_returning(digest)
+    drafting.note_returning(*digests)
     version = facts.add(content, _tags(new), None, thousandths(new.importance))
-    drafting.file(digest, version.ref)
+    drafting.file(digests[0], version.ref)
     return item("written", version.ref, drafting.last)
 
 
 def _upsert(drafting: Drafting, facts: Facts, new: q.NewFact, content: FactContent) -> Item:
     """A fact under its caller's id: a new version of the chain, unless nothing is new."""
     assert new.id is not None
-    digest = caller_digest(drafting.key, "fact", new.id, drafting.scope)
-    found = (facts.find(ref.id) for ref in reversed(drafting.known(digest)))
+    digests = caller_digests(drafting.key, "fact", new.id, drafting.scope)
+    found = (facts.find(ref.id) for ref in reversed(drafting.known(*digests)))
     version = next((known for known in found if known is not None), None)
     if version is None:
         version = facts.add(content, _tags(new), new.id, thousandths(new.importance))
-        drafting.file(digest, version.ref)
+        drafting.file(digests[0], version.ref)
         return item("written", version.ref, drafting.last, caller_id=new.id)
     change = Change(
         text=content.text,
@@ -121,7 +122,7 @@ def _upsert(drafting: Drafting, facts: Facts, new: q.NewFact, content: FactConte
         return _see_again(drafting, facts, new, version)
     drafting.touch(*version.refs())
     event, edited = facts.edit(version, change, version.tags | frozenset(new.tags))
-    drafting.file(digest, edited.ref)
+    drafting.file(digests[0], edited.ref)
     return item("replaced", edited.ref, event, caller_id=new.id)
 
 

@@ -119,14 +119,20 @@ class Drafting:
             self.files.append((digest, item))
             self._filed.setdefault(digest, []).append(item)
 
-    def known(self, digest: bytes) -> list[Ref]:
-        """Items filed under a digest, oldest first, by this command too."""
-        own = self._filed.get(digest, ())
-        return [*self.deciding.log.known(self.container, digest), *own]
+    def known(self, *digests: bytes) -> list[Ref]:
+        """Items filed under any of the digests, oldest first, by this command too.
 
-    def note_returning(self, digest: bytes) -> None:
+        Of several the last is the one of old (`identity`).
+        """
+        log, found = self.deciding.log, dict[Ref, None]()
+        for digest in reversed(digests):
+            own = self._filed.get(digest, ())
+            found |= dict.fromkeys([*log.known(self.container, digest), *own])
+        return list(found)
+
+    def note_returning(self, *digests: bytes) -> None:
         """Say so when something that was forgotten or erased is sent again: it is a new item."""
-        if any(self.view.hidden(ref) is not None for ref in self.known(digest)):
+        if any(self.view.hidden(ref) is not None for ref in self.known(*digests)):
             self.note(
                 "something that had been forgotten was sent again: it is a new item and shows; "
                 "leave it out of what you send, or forget the new one as well"

@@ -4,6 +4,9 @@ A document, a fact or a message is its caller's id where it has one. Without one
 document or one fact only with the same time, title, metadata, scope and so on: everything but tags.
 Digests are HMACs under the container's key, in rows that erase drops. Times count by what they
 name: 10:00Z and 11:00+01:00 are equal.
+
+Of several digests an item is filed under the first, that of the composed spelling. The other is of
+the spelling that was sent, under which stores filed before names were one in either spelling.
 """
 
 from collections.abc import Mapping
@@ -15,16 +18,25 @@ from rewound.eventlog.bodies import keyed_digest
 from rewound.eventlog.events import FactKind, Role
 from rewound.eventlog.ids import ConversationId
 from rewound.eventlog.instants import Instant
-from rewound.eventlog.spelling import composed
+from rewound.eventlog.spelling import composed, spellings
 
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
 Scope = Mapping[str, str]
+Digests = tuple[bytes, ...]
 
 
 def normalised(text: str) -> str:
     """A text as it is compared: composed, line ends of one kind, no white space at the end."""
-    return composed(text).replace("\r\n", "\n").rstrip()
+    return _trimmed(composed(text))
+
+
+def _trimmed(text: str) -> str:
+    return text.replace("\r\n", "\n").rstrip()
+
+
+def _spelt(text: str) -> list[bytes]:
+    return [_trimmed(each).encode() for each in spellings(text)]
 
 
 def same_value(one: Any, other: Any) -> bool:
@@ -42,11 +54,10 @@ class DocumentContent(msgspec.Struct, frozen=True, array_like=True):
     metadata: Mapping[str, Any]
     scope: Scope
 
-    def digest(self, key: bytes) -> bytes:
+    def digests(self, key: bytes) -> Digests:
         """Under the container's key."""
-        text = normalised(self.text).encode()
         rest = (self.title, self.address, _moment(self.said_at), self.metadata, self.scope)
-        return keyed_digest(key, b"doc", text, _encode(rest))
+        return tuple(keyed_digest(key, b"doc", text, _encode(rest)) for text in _spelt(self.text))
 
 
 class FactContent(msgspec.Struct, frozen=True, array_like=True):
@@ -64,7 +75,7 @@ class FactContent(msgspec.Struct, frozen=True, array_like=True):
     metadata: Mapping[str, Any]
     scope: Scope
 
-    def digest(self, key: bytes) -> bytes:
+    def digests(self, key: bytes) -> Digests:
         """Under the container's key."""
         rest = (
             self.kind,
@@ -76,7 +87,7 @@ class FactContent(msgspec.Struct, frozen=True, array_like=True):
             self.metadata,
             self.scope,
         )
-        return keyed_digest(key, b"fact", normalised(self.text).encode(), _encode(rest))
+        return tuple(keyed_digest(key, b"fact", text, _encode(rest)) for text in _spelt(self.text))
 
 
 class MessageContent(msgspec.Struct, frozen=True, array_like=True):
@@ -99,20 +110,25 @@ def message_content(
     return MessageContent(role, spelt, _moment(said_at), normalised(text))
 
 
-def caller_digest(key: bytes, kind: str, caller_id: str, scope: Scope) -> bytes:
+def caller_digests(key: bytes, kind: str, caller_id: str, scope: Scope) -> Digests:
     """A caller's id for a `document` or a `fact`; each scope has its own."""
-    return keyed_digest(
-        key, b"caller-" + kind.encode(), composed(caller_id).encode(), _encode(scope)
+    sort, within = b"caller-" + kind.encode(), _encode(scope)
+    return tuple(keyed_digest(key, sort, each.encode(), within) for each in spellings(caller_id))
+
+
+def caller_message_digests(key: bytes, conversation: ConversationId, caller_id: str) -> Digests:
+    """A caller's id for a message: exports number the messages of each conversation anew."""
+    return tuple(
+        keyed_digest(key, b"caller-message", conversation, each.encode())
+        for each in spellings(caller_id)
     )
 
 
-def caller_message_digest(key: bytes, conversation: ConversationId, caller_id: str) -> bytes:
-    """A caller's id for a message: exports number the messages of each conversation anew."""
-    return keyed_digest(key, b"caller-message", conversation, composed(caller_id).encode())
-
-
-def conversation_digest(key: bytes, name: str, scope: Scope) -> bytes:
-    return keyed_digest(key, b"conversation", composed(name).encode(), _encode(scope))
+def conversation_digests(key: bytes, name: str, scope: Scope) -> Digests:
+    within = _encode(scope)
+    return tuple(
+        keyed_digest(key, b"conversation", each.encode(), within) for each in spellings(name)
+    )
 
 
 def returned_digest(key: bytes, conversation: ConversationId) -> bytes:

@@ -13,7 +13,7 @@ from rewound.eventlog.ids import DocumentId, EventId, FactId, Kind, PassageId, R
 from rewound.memory import requests as q
 from rewound.memory.drafting import Drafting, check_one_fact, item, thousandths
 from rewound.memory.ending import drawn, unsaid
-from rewound.memory.identity import DocumentContent, caller_digest
+from rewound.memory.identity import DocumentContent, caller_digests
 from rewound.memory.pieces import inked, pieces
 from rewound.memory.replies import Item, Status
 from rewound.memory.sent_facts import Facts, Sourced, verbatim
@@ -95,37 +95,37 @@ class Documents:
             new.importance,
         )
         key = self._drafting.key
-        digest = sent.content.digest(key)
+        digests = sent.content.digests(key)
         if new.id is not None:
-            filed = caller_digest(key, "document", new.id, self._drafting.scope)
-            held = self._newest(filed)
+            filed = caller_digests(key, "document", new.id, self._drafting.scope)
+            held = self._newest(*filed)
         else:
-            filed = digest
-            held = self._equal(filed)
+            filed = digests
+            held = self._equal(*filed)
         if held is None:
-            self._drafting.note_returning(filed)
-            return self._ingest(sent, filed)
+            self._drafting.note_returning(*filed)
+            return self._ingest(sent, filed[0])
         self._drafting.touch(held.ref)
-        kept = (held.content.digest(key), held.media, held.infer)
-        same = kept == (digest, sent.media, infer)
+        kept = (held.content.digests(key)[0], held.media, held.infer)
+        same = kept == (digests[0], sent.media, infer)
         return self._see_again(held, sent) if same else self._replace(held, sent)
 
     # --- what is known
 
-    def _newest(self, digest: bytes) -> Held | None:
+    def _newest(self, *digests: bytes) -> Held | None:
         """The document last filed under a caller's id that is still there."""
-        for ref in reversed(self._drafting.known(digest)):
+        for ref in reversed(self._drafting.known(*digests)):
             held = self._find(DocumentId(ref.id))
             if held is not None:
                 return held
         return None
 
-    def _equal(self, digest: bytes) -> Held | None:
+    def _equal(self, *digests: bytes) -> Held | None:
         """A document of that content that shows whole: what was forgotten of it is sent anew.
 
         Documents filed by content are never replaced by another one.
         """
-        for ref in self._drafting.known(digest):
+        for ref in self._drafting.known(*digests):
             held = self._find(DocumentId(ref.id))
             if held is not None and not held.masked:
                 return held

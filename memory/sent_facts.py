@@ -203,7 +203,7 @@ class Facts:
         )
         event_id = self._drafting.add(event, bodies, scope=version.scope)
         if version.caller_id is None:
-            self._drafting.file(content.digest(self._drafting.key), Ref(Kind.FACT, fact))
+            self._drafting.file(content.digests(self._drafting.key)[0], Ref(Kind.FACT, fact))
         chain = (fact, *version.chain)
         caller_id, now_us = version.caller_id, self._drafting.now_us
         edited = _of_content(fact, chain, at, content, now_us, caller_id, sorted(tags))

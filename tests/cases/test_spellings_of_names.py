@@ -63,3 +63,42 @@ def test_r29_what_is_sent_again_in_the_other_spelling_is_known(
     assert memory.ingest("A page.", id=asked).items[0].status != "written"
     assert memory.forget(text=f"{asked} is open.", dry_run=True).items
     assert memory.verify().ok and memory.rebuild().equal
+
+
+@pytest.mark.parametrize(
+    "name", ["स\u095cक", "\u0921\u093c", "ש\ufb2a\ufb2c", "\u0344.md", "क\u093cz"]
+)
+def test_r29_a_name_of_what_unicode_never_composes_is_found(memory: Memory, name: str) -> None:
+    memory.ingest("A page.", id=name)
+    memory.add_messages([{"content": "I like tea."}], conversation=name)
+    for asked in (name, normalize("NFC", name), normalize("NFD", name)):
+        assert memory.list("document", source=asked).total == 1
+        assert memory.list("message", source=asked).total == 1
+
+
+def test_r29_what_a_store_filed_as_it_was_sent_is_known_again(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As stores did before names were one in either spelling."""
+
+    def send() -> list[str]:
+        items = [
+            *memory.remember("A fact.", id=TWO).items,
+            *memory.remember(f"{TWO} is open.").items,
+            *memory.add_messages(
+                [{"content": TWO, "name": TWO, "id": TWO}], conversation=TWO
+            ).items,
+            *memory.ingest("A page.", id=TWO).items,
+            *memory.ingest(f"{TWO} is a page.").items,
+        ]
+        return [item.status for item in items]
+
+    with monkeypatch.context() as patched:
+        patched.setattr("rewound.memory.identity.spellings", lambda text: (text,))
+        assert send() == ["written"] * 5
+    assert send() == ["seen again"] * 5
+    assert memory.remember("A changed fact.", id=TWO).items[0].status == "replaced"
+    assert memory.remember("A changed fact.", id=ONE).items[0].status == "seen again"
+    assert (memory.list("fact").total, memory.list("document").total) == (2, 2)
+    assert memory.remove_document(TWO).items[0].status == "done"
+    assert memory.verify().ok and memory.rebuild().equal
