@@ -82,6 +82,8 @@ class Query(NamedTuple):
     """The terms that are of names."""
     aside: frozenset[str] = frozenset()
     """Terms whose lack says nothing: of dates, and such as the question itself does not hold."""
+    further: frozenset[str] = frozenset()
+    """Terms put beside the question, which it does not hold: who says one says what it asks."""
     related: Sequence[Kin | None] = ()
     """In the order of `lists`, where any is told."""
 
@@ -187,17 +189,36 @@ def _evidence(seen: _Seen, says: Mask, held: Sequence[int]) -> Evidence:
     tells[: len(query.terms)] = [term not in query.aside for term in query.terms]
     if not tells.any():
         tells[:] = True
+    weights = np.array([bm25.idf(entries, count) for count in held], np.float64)
+    known = np.array([count > 0 for count in held], np.bool_)
+    further = [at for at, term in enumerate(query.terms) if term in query.further]
+    if further:
+        asks = [at for at in np.flatnonzero(tells & ~names).tolist() if at not in further]
+        says = _standing_in(says, weights, further, asks)
+        known |= says.any(axis=1)
     high, low = items.view(">u8").reshape(-1, 2).T
     places = np.empty(len(items), np.int64)
     places[np.lexsort((low, high))] = np.arange(len(items))
     return Evidence(
         says[tells],
-        np.array([bm25.idf(entries, count) for count in held], np.float64)[tells],
-        np.array([count > 0 for count in held], np.bool_)[tells],
+        weights[tells],
+        known[tells],
         names[tells],
         (seen.columns.traits[seen.units] & Trait.FIRST_PERSON) != 0,
         places,
     )
+
+
+def _standing_in(says: Mask, weights: Floats, further: Sequence[int], asks: Sequence[int]) -> Mask:
+    """Which unit says which term, where each further one that a unit says stands for one of those
+    that the question asks and the unit lacks, the most telling first."""
+    told = says.copy()
+    left = np.count_nonzero(says[further], axis=0)
+    for term in sorted(asks, key=lambda at: (-weights[at], at)):
+        taken = ~says[term] & (left > 0)
+        told[term] |= taken
+        left -= taken
+    return told
 
 
 def _covered(seen: _Seen) -> tuple[dict[str, Floats], Mask, list[int]]:

@@ -119,7 +119,8 @@ def run(
 ) -> Ran | Hits:
     """The same with its stages; no hits where there is nothing to find or to ask by.
 
-    `question` is what was asked, where `query` has further words: nobody need say those.
+    `question` is what was asked, where `query` has further words: nobody need say those, and who
+    says one says what was asked.
     """
     begun = begin(view, query, criteria, meaning, question)
     if isinstance(begun, Hits):
@@ -188,18 +189,20 @@ def begin(
     if told:
         scores = scores._replace(found=scores.found.copy())
         scores.found[np.concatenate(told)] = True
-    named, aside = names(query), _aside(query, terms, question)
+    further = frozenset(terms) - set(query_terms(question)) if question else frozenset[str]()
+    named, aside = names(query), dates(query) | further
     held = Query(
         kind,
         lists,
         counted,
-        _said_by(view, query, selected, criteria),
+        _said_by(view, question or query, selected, criteria),
         terms,
         selected.documents,
         len(tokenize(query)),
         told,
         named,
         aside,
+        further,
         _related(view, terms, named | aside),
     )
     return Asking(selected, held, scores, reach)
@@ -218,12 +221,6 @@ def _related(
         near = [told.nearness[n] for n in kept]
         found.append(Kin(ordinals, counts, near) if len(ordinals) else None)
     return found
-
-
-def _aside(query: str, terms: Sequence[str], question: str | None) -> frozenset[str]:
-    """The terms whose lack says nothing of whether anything fits."""
-    further = frozenset(terms) - set(query_terms(question)) if question else frozenset[str]()
-    return dates(query) | further
 
 
 def _telling(terms: Sequence[str], kind: Asked) -> Sequence[str]:

@@ -246,9 +246,7 @@ def test_the_query_is_rewritten_where_that_is_asked_for(tmp_path: Path) -> None:
         opened = Link(tmp_path / "other", models=models)
         opened.take_over()
         try:
-            asked = (
-                search("pet", threshold=0), search("pet", rewriteQuery=True, threshold=0)
-            )  # fmt: skip
+            asked = (search("pet"), search("pet", rewriteQuery=True))
             _, plain, found = posted(opened, add("Nina has a spaniel."), *asked)
         finally:
             opened.close()

@@ -113,6 +113,35 @@ def test_a_context_and_an_explanation_seek_the_same(tmp_path: Path, server: Fake
         assert traced.fate.reason == "no_word" and traced.rewriting is None
 
 
+def test_what_says_only_a_further_word_fits(tmp_path: Path, server: FakeServer) -> None:
+    """Not what says a further word of another whom the question names."""
+    with remembering(tmp_path, server, rewrite="always") as memory:
+        for question in ("pet", ASKED, "Which pet lives with Nina?"):
+            found = memory.search(question, nearest=False)
+            assert texts(found) == [FACTS[0]] and not found.nothing_relevant
+            assert found.fits is not None and found.fits > 0.2
+            packed = memory.context(question)
+            assert FACTS[0] in packed.text and packed.fits == found.fits
+        other = memory.search("Which pet lives with Zoe?")
+        assert other.fits is not None and found.fits is not None and other.fits < found.fits / 3
+
+
+def test_speakers_are_those_whom_the_question_names(tmp_path: Path, server: FakeServer) -> None:
+    server.answer = lambda path, asked: writing("Hobby Nina")
+    with holding(tmp_path, models_at(server), ()) as memory:
+        for speaker, place in (("Carla", "Porto"), ("Nina", "Riga")):
+            said = {"role": "user", "name": speaker, "content": f"I paint boats in {place}."}
+            memory.add_messages([said], conversation=speaker)
+        by_her = "said by whom the query names"
+        for question in ("what does carla paint", "What does Carla paint?"):
+            found = memory.search(question, rewrite=True, explain=True)
+            told = []
+            for hit in found.hits:
+                assert hit.explanation is not None
+                told += [one.value for one in hit.explanation.features if one.name == by_her]
+            assert found.rewriting is not None and sorted(told) == [0.0, 1.0]
+
+
 @pytest.mark.parametrize(
     "answer",
     [
