@@ -46,6 +46,19 @@ _FORMERLY = re.compile(
 )
 """Asks for what was so before, without naming a time: for all that once held. The words that say so
 are the groups, or else all of it."""
+_UNLIKE = re.compile(
+    r"no longer than|at first[- ](?:glance|sight|hand|light)"
+    r"|\b(?:is|are|am|was|were|be|been|being|gets?|got|gotten|getting)(?: \w+)?(?: not)? used to"
+    r"|(?:['’](?:m|re)|\bnot) used to|\b(?:have|has|had) \w+ used to"
+    r"|\bbefore (?=bed|breakfast|brunch|lunch|dinner|supper|noon|midnight|dawn|dark|\d)"
+    r"|\b(?:in|on|about)(?: the| a)? history of"
+    r"|\b(?:bring|brought|climate|small|loose|spare|exact|enough) change"
+    r"|(?:^\W*|\b(?:(?:is|are|was|were) there|(?:do|does|did) \w+ (?:have|want|need)) )any more"
+    r"|[\"“„«][^\"“”„«»]+[\"”»]",
+    re.I,
+)
+"""Looks like that, but speaks of a length, of habit, of a time of day, of a subject, of money, of
+further things; or is a title in quotes."""
 _AUXILIARY = re.compile(r"^(?:did|do|does|is|was|were|are|will|has|have|had)\b", re.I)
 
 
@@ -101,10 +114,15 @@ def _around_event(
 
 def _formerly(query: str, when: When) -> tuple[str, int, int] | None:
     """All the past, where the question is for what was so before."""
-    found = _FORMERLY.search(query)
-    if found is None:
-        return None
-    return found[1] or found[2] or found[0], MIN_US, when.now_us + 1
+    for found in _FORMERLY.finditer(_UNLIKE.sub("; ", query)):
+        words = found[1] or found[2] or found[0]
+        at = found.start() + found[0].index(words)
+        # A capital within a sentence is that of a title: `the film Previously in Riga`.
+        title = words[:1].isupper() and not words.isupper()
+        before = found.string[:at].rstrip(" \t\n'(*-–—")
+        if not title or not before or before[-1] in ".!?:;…":
+            return words, MIN_US, when.now_us + 1
+    return None
 
 
 def _bounds(how: str, at_us: int, now_us: int) -> tuple[int, int]:

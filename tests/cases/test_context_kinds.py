@@ -412,12 +412,24 @@ FORMERLY = {
     "What was the budget of Atlas before?": "before",
     "What was the budget of Atlas originally?": "originally",
     "changes in the budget of Atlas": "changes in",
+    "What is no longer the budget of Atlas?": "no longer",
+    "It is 55,000. Formerly, what was the budget of Atlas?": "Formerly",
+    "WHAT USED TO BE THE BUDGET OF ATLAS": "USED TO",
 }
 PLAIN = (
     "What is the budget of Atlas?",
     "Who has to get used to the budget of Atlas?",
     "Are there any more budgets of Atlas?",
     "What did you say of the budget of Atlas in the previous conversation?",
+    "What is the budget of Atlas for a bridge no longer than 3 km?",
+    "What is the budget of Atlas at first glance?",
+    "Is Atlas used to the budget?",
+    "Did Atlas get the budget before lunch?",
+    "Is the budget of Atlas in my book on the history of Rome?",
+    "Does Atlas have any more budget?",
+    "Did Atlas bring change for the budget?",
+    'Is the budget of Atlas in "No Longer Human"?',
+    "What is the budget of Atlas for the film Previously in Riga?",
 )
 
 
