@@ -196,6 +196,7 @@ class _Tracing:
         end: Final | None,
     ) -> None:
         self.query = query
+        self._said = said
         self._view = view
         self._question = question
         self._at = when.at
@@ -286,5 +287,5 @@ class _Tracing:
     def ranking(self) -> Ranking | None:
         if self._explaining is None:
             return None
-        account = self._explaining.account(self._view, self.query, self._criteria)
+        account = self._explaining.account(self._view, self._said, self._criteria)
         return of_search(account)

@@ -65,7 +65,7 @@ def search(question: q.Search, asking: Asking) -> Found:
     ranking = None
     if question.explain and isinstance(ran, Ran):
         shown = explained(found, shown, question.limit, Within(view, question.scope, when.at))
-        account = Explaining(ran, question.limit).account(view, query, narrow.criteria)
+        account = Explaining(ran, question.limit).account(view, question.query, narrow.criteria)
         ranking = of_search(account)
     return Found(
         container=asking.name,

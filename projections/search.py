@@ -191,11 +191,14 @@ def begin(
         scores.found[np.concatenate(told)] = True
     further = frozenset(terms) - set(query_terms(question)) if question else frozenset[str]()
     named, aside = names(query), dates(query) | further
+    heard = _heard(view, question or query, selected, criteria)
+    # A speaker is called by name without a capital too, or at the beginning of a question.
+    called = frozenset(tokenize(" ".join(heard)))
     held = Query(
         kind,
         lists,
         counted,
-        _said_by(view, question or query, selected, criteria),
+        np.concatenate([*heard.values()]) if heard else None,
         terms,
         selected.documents,
         len(tokenize(query)),
@@ -203,7 +206,7 @@ def begin(
         named,
         aside,
         further,
-        _related(view, terms, named | aside),
+        _related(view, terms, named | aside | called),
     )
     return Asking(selected, held, scores, reach)
 
@@ -228,22 +231,21 @@ def _telling(terms: Sequence[str], kind: Asked) -> Sequence[str]:
     return [term for term in terms if not kind.says_nothing(term)] or terms
 
 
-def _said_by(
+def _heard(
     view: ContainerView, query: str, selected: Selected, criteria: Criteria
-) -> Ordinals | None:
-    """Messages of the speakers whom a query names; None when it names none who has spoken by then,
-    and within the scope."""
+) -> dict[str, Ordinals]:
+    """The messages of each speaker whom a query names, of those who have spoken by then and within
+    the scope."""
     named = speakers(view, query)
     if not named:
-        return None
+        return named
     heard = selected.counted
     secret = view.log.key(view.id)
     for name, value in criteria.scope:
         inside = np.zeros(len(heard), np.bool_)
         inside[view.postings(entries.SCOPE, entries.scope_term(secret, name, value))[0]] = True
         heard = heard & inside
-    told = [said for said in named.values() if heard[said].any()]
-    return np.concatenate(told) if told else None
+    return {name: said for name, said in named.items() if heard[said].any()}
 
 
 def speakers(view: ContainerView, query: str) -> dict[str, Ordinals]:

@@ -70,3 +70,16 @@ def test_names_and_dates_mean_themselves(memory: Memory, query: str, said: str) 
     assert set.union(*asked) & set(query_terms(said))
     memory.remember(said, valid_from="2024-04-10T09:00:00Z")
     assert told(memory, query) == {said: 0.0}
+
+
+@pytest.mark.parametrize("query", ["what does nina keep", "Nina keeps what?"])
+def test_a_speaker_means_just_himself_without_a_capital_too(memory: Memory, query: str) -> None:
+    """Not before she has spoken: until then nobody knows that it is a name."""
+    assert "natali" in related("nina").terms
+    said = "Natalie keeps a boat."
+    memory.remember(said)
+    before = memory.remember("Omar sings.").items[0].event
+    assert before is not None
+    memory.add_messages([{"role": "user", "name": "Nina", "content": "Bees."}])
+    assert told(memory, query)[said] == 0.0
+    assert told(memory.as_of(before), query)[said] > 0.0

@@ -140,6 +140,9 @@ def test_speakers_are_those_whom_the_question_names(tmp_path: Path, server: Fake
                 assert hit.explanation is not None
                 told += [one.value for one in hit.explanation.features if one.name == by_her]
             assert found.rewriting is not None and sorted(told) == [0.0, 1.0]
+            traced = memory.explain(question, id=found.hits[0].id, rewrite=True)
+            for ranking in (found.ranking, traced.ranking):
+                assert ranking is not None and ranking.understood.speakers == ("carla",)
 
 
 @pytest.mark.parametrize(
