@@ -86,7 +86,8 @@ class Dispatcher:
         self._state = threading.Condition()
         self._decided: dict[int, Begin | Drop] = {}
         self._clients: list[Clients[object]] = []
-        self._listeners: list[Callable[[], object]] = []
+        self._on_return: list[Callable[[], object]] = []
+        self._on_arrival: list[Callable[[], object]] = []
         self._watched: dict[str, Endpoint] = {}
         self._poked: set[str] = set()
         self._watching = False
@@ -322,19 +323,19 @@ class Dispatcher:
             clients.drop(server)
 
     def _changed(self, server: Endpoint, before: str, after: str, *, missed: bool = False) -> None:
-        """Tell the log, and those who wait for somebody to be there. Whoever is there at the first
-        look has not come back, and is no news to them; `missed` says that it was not."""
+        """Tell the log, and those who wait for somebody to be there; `missed` says that it was not
+        at some look before."""
         if before == after:
             return
         if after == "down":
             _log.warning("node %s does not answer and is left alone for now", server.id)
         elif before == "down":
             _log.info("node %s is back", server.id)
-        if after != "down" and (before == "down" or (before == "new" and missed)):
-            self._tell_listeners()
+        if after != "down" and before in ("new", "down"):
+            self._announce(returned=before == "down" or missed)
 
-    def _tell_listeners(self) -> None:
-        for listener in list(self._listeners):
+    def _announce(self, *, returned: bool = True) -> None:
+        for listener in [*self._on_arrival, *(self._on_return if returned else ())]:
             listener()
 
     def on_return(self, listener: Callable[[], object]) -> None:
@@ -342,7 +343,13 @@ class Dispatcher:
 
         In any thread; it must be quick and raise nothing.
         """
-        self._listeners.append(listener)
+        self._on_return.append(listener)
+
+    def on_arrival(self, listener: Callable[[], object]) -> None:
+        """The same, and also of a server that is there at the first look: news to whoever was left
+        waiting by a process before this one.
+        """
+        self._on_arrival.append(listener)
 
     # --- nodes
 
@@ -369,7 +376,7 @@ class Dispatcher:
             self._break_off(server)
         if watching:
             self.watch()
-        self._tell_listeners()
+        self._announce()
 
     def table(self) -> tuple[Enlisted, ...]:
         """The nodes there are."""

@@ -113,7 +113,7 @@ def _workers(engine: Engine, layout: Layout, models: Models, nodes: Dispatcher) 
             nodes.watch if models.extractor == "model" else lambda: None,
             models.rhythm(),
         )
-        nodes.on_return(extracting.nodes_are_back)
+        nodes.on_arrival(extracting.nodes_are_back)
         duties.append(extracting)
         together += [extracting] if models.extractor != "model" else []
     if engine.meaning.embedder is not None:
@@ -124,14 +124,14 @@ def _workers(engine: Engine, layout: Layout, models: Models, nodes: Dispatcher) 
     if models.judge != "none":
         engine.judge = models.judge
         judging = Judging(engine, lambda: models.make_judge(nodes), models.rows())
-        nodes.on_return(judging.nodes_are_back)
+        nodes.on_arrival(judging.nodes_are_back)
         duties.append(judging)
         together += [judging] if models.judge != "model" else []
     if models.summarizer != "none":
         summarizing = Summarizing(
             engine, lambda: models.make_summarizer(nodes), models.recent_chars, nodes.watch
         )
-        nodes.on_return(summarizing.nodes_are_back)
+        nodes.on_arrival(summarizing.nodes_are_back)
         duties.append(summarizing)
     workers = Workers(
         engine, duties, together=together, paused=layout.paused.exists(), keep=layout.pause
@@ -142,7 +142,7 @@ def _workers(engine: Engine, layout: Layout, models: Models, nodes: Dispatcher) 
     nodes.on_return(engine.rewrites.nodes_are_back)
     nodes.on_return(engine.decomposes.nodes_are_back)
     nodes.on_return(engine.responds.nodes_are_back)
-    nodes.on_return(workers.wake)
+    nodes.on_arrival(workers.wake)
     return workers
 
 

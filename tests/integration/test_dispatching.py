@@ -310,8 +310,10 @@ def test_with_nobody_there_it_is_said_and_with_somebody_back_it_goes_on() -> Non
 def test_whoever_is_there_at_the_first_look_has_not_come_back(
     looks: tuple[bool, ...], news: int
 ) -> None:
-    """Else what just failed there would be tried again at once."""
+    """Else what just failed there would be tried again at once. It has arrived, for those who
+    waited before this process was there."""
     begun, go_on, told = threading.Semaphore(0), threading.Semaphore(0), list[int]()
+    arrived = list[int]()
     with nodes(1) as (server,):
         left = iter(looks)
 
@@ -323,6 +325,7 @@ def test_whoever_is_there_at_the_first_look_has_not_come_back(
         dispatcher = Dispatcher([node_of(server)], pace=Pace(probe_s=0.005), look=lambda at: seen)
         with contextlib.closing(dispatcher):
             dispatcher.on_return(lambda: told.append(1))
+            dispatcher.on_arrival(lambda: arrived.append(1))
             server.status = 503
             with pytest.raises(ChatFailed):
                 ask(chat_at(dispatcher), "a")
@@ -330,7 +333,7 @@ def test_whoever_is_there_at_the_first_look_has_not_come_back(
                 assert begun.acquire(timeout=LONG_S)
                 go_on.release()
             assert begun.acquire(timeout=LONG_S), "what came of the looks was told by now"
-            assert len(told) == news and states(dispatcher) == ["up"]
+            assert (len(told), len(arrived)) == (news, 1) and states(dispatcher) == ["up"]
             go_on.release(100)
 
 
