@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 from rewound.eventlog.letting_go import holds_texts
 
-_WHO = r"(?:[A-Z][\w-]*(?:['’]s [a-z-]+){0,3}(?: [A-Z][\w-]*)*|[Tt]he user(?:['’]s [a-z-]+)?)"
+_WHO = (
+    r"(?:(?!(?:Dr|Doctor|Prof|Professor)\b)[A-Z][\w-]*(?:['’]s [a-z-]+){0,3}(?: [A-Z][\w-]*)*"
+    r"|[Tt]he user(?:['’]s [a-z-]+)?)"
+)
 _OTHER = rf"(?P<other>{_WHO})"
 _ONE = rf"(?P<one>{_WHO})(?: and others)?"
 _BOTH = rf"(?P<one>{_WHO})(?: and (?:others|(?P<other>{_WHO})))"
@@ -19,7 +22,22 @@ _DID = r"(?:(?:has|have) )?(?:(?:just|finally|recently|now|officially) )*"
 _MEN = r"(?:husband|wife|spouse)"
 _BETROTHED = r"(?:fianc[eé]e?)"
 _LOVERS = r"(?:boyfriend|girlfriend|partner)"
-_END = r"(?=$|[ ,.;])"
+_TIME = (
+    r"now|again|today|yesterday|tonight|recently|finally|already|officially|happily|secretly"
+    r"|(?:last|this|early|late|earlier|years?|months?|weeks?|back|almost|about|over|nearly|just) "
+    r"?|\d|(?:an?|two|three|four|five|six|seven|eight|nine|ten|some|many|a few|several) (?:years?"
+    r"|months?|weeks?|days?|decades?)\b|in (?:\d|(?:early |late )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul"
+    r"|Aug|Sep|Oct|Nov|Dec)|the (?:week|month|spring|summer|autumn|fall|winter|morning|evening"
+    r"|end))|on \d|at the (?:end|beginning|start|age)|since|before|after|because|when|while|until"
+    r"|due to|so|but|who|which|as"
+)
+"""When and why it was: whatever else follows makes something else of the words before it."""
+_END = (
+    rf"(?=$|[,.;)]| (?:(?:{_TIME})|and (?!others|an?\b|the\b|their\b|his\b|her\b|[A-Z])"
+    r"|for (?:\d|good\b|ever\b|now\b|[A-Z]|an?other\b|some(?:one|body)\b|an? (?:year|while|few"
+    r"|younger|older)|two|three|four|five|ten|many|over|about|almost|years|months)|from \d"
+    r"|with (?:\d|one|two|three|four|kids|children)))"
+)
 
 
 class Bond(NamedTuple):
@@ -70,6 +88,8 @@ _KIN = tuple(
         rf"(?P<other>[A-Z][\w-]*)['’]s {noun} {_IS}(?: called| named)? (?P<one>[A-Z][\w-]*){_END}",
     )
 )
+_NO_MORE = re.compile(r"(?:no longer|not) (?P<what>married|engaged|dating)\b")
+_DENIED = {"married": _MARRIED, "engaged": _ENGAGED, "dating": _DATING}
 _PLANNED = re.compile(
     r"\b(?:will|going to|getting|wants? to|plans?|hopes?|not|never|n['’]t|almost|nearly|used to"
     r"|was|were"
@@ -114,9 +134,14 @@ def bond_turned(new: str, old: str) -> bool:
         _PLANNED.search(new) and "no longer" not in new and " not " not in new
     ):
         return False
+    denied = _NO_MORE.search(new) if now.stage == _APART else None
+    if denied and _DENIED[denied["what"]] != before.stage:
+        return False  # Is not married: so whoever is engaged.
     shared = now.people & before.people
-    if before.stage in (_SINGLE, _APART):
+    if before.stage == _SINGLE:
         return bool(shared) and now.stage > _SINGLE
+    if before.stage == _APART:  # Whoever is divorced is so until the next wedding.
+        return bool(shared) and now.stage == _MARRIED
     if len(now.people) == len(before.people) == 2 and now.people != before.people:
         return False  # Somebody else's, or another one beside: not told.
     return bool(shared) and (now.stage <= _SINGLE or now.stage > before.stage)

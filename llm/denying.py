@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterator
 
 from rewound.llm.claim_words import Token
-from rewound.llm.grounds import CONTRARY, DENIED_BY_ONE
+from rewound.llm.grounds import CONTRARY, DENIED_BY_ONE, NARROWER
 from rewound.llm.judging import Evidence
+from rewound.llm.narrowing import is_narrower
 from rewound.llm.reading import Polarity, Reading
 from rewound.llm.vocabulary import stem
 
@@ -63,6 +64,7 @@ def denials(found: Evidence, old: Reading, new: Reading) -> None:
     found["contrasted"] = YES * _is_contrasted(old, new)
     found["only_here"] = YES * _is_only_here(new)
     found[DENIED_BY_ONE] = YES * _is_denied_by_one(old, new)
+    found[NARROWER] = YES * is_narrower(old, new)
     found[CONTRARY] = YES * bool(found[DENIED_BY_ONE] and _is_contrary(old, new))
 
 

@@ -424,7 +424,9 @@ def _content(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
 _SUPPOSED = re.compile(
     r"\b(?:if|unless|in case|would|wouldn['’]t|could|might|(?-i:may)|maybe|perhaps|probably"
     r"|hopefully"
-    r"|wishes|wants to|hopes to|plans to|thinking (?:of|about)|considering)\b",
+    r"|wishes|wants to|hopes to|plans to|thinking (?:of|about)|considering)\b"
+    r"|\b(?:in|on) (?:the|this|an?|[\w'’]+['’]s|their) (?:[\w-]+ )?(?:novel|book|story|film|movie"
+    r"|series|show|play|game|dream|nightmare|musical|comic|episode)\b(?! (?:club|store|shop|room))",
     re.I,
 )
 """What would be, or may be, ends nothing."""
@@ -466,6 +468,7 @@ def _cues(found: Evidence, pair: Pair, old: Reading, new: Reading) -> None:
     found["plan"] = YES * new.plan
     found["supposed"] = YES * bool(_SUPPOSED.search(pair.new.text))
     found["old_plan"] = YES * old.plan
+    found["old_ended"] = YES * (old.polarity is Polarity.ENDED)
 
 
 def _times(found: Evidence, pair: Pair) -> None:

@@ -44,6 +44,9 @@ CONTRARY = "contrary"
 """Whether one affirms the very thing that the other denies, and neither says any more: the newer
 one ends the older one."""
 
+NARROWER = "narrower"
+"""Whether less is denied than the other affirms: no coffee after dinner, not this week."""
+
 PUT_RIGHT = "put_right"
 """Whether words say that the older value was wrong, of what there may be several of."""
 
@@ -171,7 +174,7 @@ def _is_sure(found: Evidence, same: bool, said: bool, put_right: bool) -> bool:
     if found[REPLACED] or found[CONTRARY] or found[PUT_RIGHT]:
         return True
     if found["denial"] and (found["denies_after_all"] or _is_denied_here(found)):
-        return True
+        return not found.get(NARROWER)
     if found["contrasted"]:
         return True
     if found["subject_apart"] or found.get("vague"):
@@ -183,6 +186,9 @@ def _is_sure(found: Evidence, same: bool, said: bool, put_right: bool) -> bool:
         return False
     # The meeting, and the meeting with Anya: of a fuller name, it may be another one.
     if found["conflict"] and (same or said or not found["subject_named"]):
+        over = found["old_ended"] or (found["new_ended"] and found["new_earlier"])
+        if over and found[DENIED_BY_ONE]:
+            return False  # Whoever is married was divorced all the same.
         return not found["episode"] or said
     if found["labels_differ"] and not found.get("single"):
         return False

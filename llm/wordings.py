@@ -177,7 +177,7 @@ WORDINGS: tuple[Wording, ...] = (
     ),
     _row(
         "partner",
-        "is dating, is going out with, is in a relationship with, is seeing",
+        "is dating, is going out with, is in a relationship with",
         "girlfriend, boyfriend, partner",
         "broke up with, split up with, stopped dating, stopped seeing",
     ),
