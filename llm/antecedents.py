@@ -7,7 +7,7 @@ names one person or one thing. Anything else cannot stand alone and is left out.
 import re
 
 from rewound.llm.english import DETERMINERS, Word, is_third, words_of
-from rewound.llm.objects import Objects, names_another, object_pronoun, put_in
+from rewound.llm.objects import Objects, meets_another, names_another, object_pronoun, put_in
 from rewound.llm.people import PETS, gender_of
 from rewound.llm.speakers import Edit, own_kin
 from rewound.llm.whereabouts import Whereabouts
@@ -98,6 +98,8 @@ class Antecedents:
         if kind is None or _WEATHER.match(text) or _DEMONSTRATIVE_NOUN.match(text):
             return _NOWHERE if not self._dangling(words) else None
         name = self._named(kind)
+        if name is not None and kind in ("he", "she") and meets_another(self.said, name, kind):
+            return None
         if name is None or _MERE_PRAISE.match(text) or first.low.endswith(("'ll", "'d", "'ve")):
             return None
         if first.low in ("his", "her", "its", "their"):

@@ -157,6 +157,31 @@ def names_another(shown: str, name: str, speaker: str) -> bool:
     return False
 
 
+_MEETS = re.compile(
+    r"\b(?:gave|gives|sent|told|met|asked|married|kissed|hugged|paid|showed|lent|invited|taught"
+    r"|brought|bought|helped|hired|thanked|beat|introduced|promised|phoned|dumped|divorced|with|and"
+    r"|to) (?P<name>[A-Z][\w-]*)(?! (?:Street|Road|City|University|Airport|Station))"
+)
+_RELATED = re.compile(
+    r"(?<!\bis )(?<!\bwas )\b(?:[A-Z][\w-]*['’]s|their|his|her) (?:[a-z-]+ )?(?P<noun>[a-z-]+)\b"
+    r"(?!['’])"
+)
+_GOES = re.compile(
+    r"\b(?:mov|trave?l|flew|fly|went|go|goes|drove|driv|emigrat|return|com)\w* .*\bto "
+)
+
+
+def meets_another(said: str, name: str, kind: str) -> bool:
+    """Whether a finished clause brings its subject together with somebody who may be meant by the
+    next `he` or `she` (`kind`) as well: Tom gave Kate a ring, his sister called his mother."""
+    rest = said.partition(name)[2] or said
+    if any(gender_of(found["noun"]) in (kind, "either") for found in _RELATED.finditer(rest)):
+        return True
+    if gender_of(name.split()[-1]) in ("he", "she") or _GOES.search(rest):
+        return False
+    return any(found["name"] not in name for found in _MEETS.finditer(rest))
+
+
 _PLACED = frozenset("in at from to near on since".split())
 
 

@@ -73,6 +73,13 @@ _NEW_PART = re.compile(
     re.I,
 )
 
+_NOT_YET = re.compile(
+    r"(?:none|no\b|not\b|maybe|perhaps|probably|possibly|tb[acd]\b|to be|unknown|pending|unclear"
+    r"|soon|later|open\b|\?|n/?a\b|either|let|see\b|ask\b|same\b|yes\b|who|what|when|where|how)",
+    re.I,
+)
+"""What tells that there is no new value."""
+
 
 def reached(sentence: str) -> str | None:
     """What such a request states, still in the first person; None for any other sentence, which
@@ -89,6 +96,8 @@ def renewed(sentence: str) -> str | None:
     found = _NEW_PART.fullmatch(sentence)
     if found is None or any(is_finite(word.low) for word in words_of(found["value"])):
         return None  # New version: 3.2 is out.
+    if _NOT_YET.match(found["value"]):
+        return None
     whose = (found["whose"] or "the").capitalize()
     return f"{whose} {found['what']} is now {found['value']}"
 

@@ -183,7 +183,7 @@ def clauses(text: str, sentence: Span) -> list[Span]:
         left = words_of(whole[begin : joint.start()])
         if verb_at(left) < 0 or (bare and OPENING_SUBORDINATE.match(whole, begin)):
             continue
-        if _is_still_subject(left):
+        if _is_still_subject(left) or _HALF_SUBJECT.search(whole, begin, joint.start()):
             continue
         if starts_clause(whole[joint.end() : joint.end() + 120], bare, joint["comma"] is not None):
             parts.append(trim(whole, begin, joint.start()))
@@ -191,6 +191,17 @@ def clauses(text: str, sentence: Span) -> list[Span]:
     parts.append(trim(whole, begin, len(whole)))
     offset = sentence.start
     return [Span(a + offset, b + offset) for a, b in parts if a < b]
+
+
+# I dreamt that Tom and I …: what is only thought or said of two is not parted between them.
+_HALF_SUBJECT = re.compile(
+    r"\b(?:(?:wish|hope|pretend|imagine|bet|guess|think|believe|doubt|dream|suppose|fear|assume"
+    r"|claim|suggest|joke|say|figure|suspect)(?:e?s|e?d|t)?|said|thought|dreamt|whether|if"
+    r"|so(?= that)|sure|afraid|sad|glad|true|rumou?r)(?: that)? "
+    r"(?-i:(?:(?:[Mm]y|our|his|her|their|the) (?:[a-z-]+ )?[a-z-]+(?: [A-Z][\w-]*)?|he|she"
+    r"|[A-Z][\w-]*(?: [A-Z][\w-]*)?))$",
+    re.I,
+)
 
 
 def _is_still_subject(words: list[Word]) -> bool:
