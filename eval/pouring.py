@@ -213,7 +213,7 @@ class Pouring:
             writer.append(home, drafts)
             for fact, one in zip(ids, mine, strict=True):
                 item = Ref(Kind.FACT, fact)
-                writer.file(home, _content(one).digest(secret), item)
+                writer.file(home, _content(one).digests(secret)[0], item)
                 memo = Memo(text_digest(secret, one.text), *one.memo)
                 key = memo_key(secret, self._embedder.name, item)
                 writer.put_memo(home, key, encode_memo(memo), item)
