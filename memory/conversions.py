@@ -106,7 +106,11 @@ _LITERALS = {"op": Op, "kind": FactKindName, "kinds": FactKindName, "what": What
              "media": MediaName, "outcome": OutcomeName, "format": ProfileFormat}  # fmt: skip
 _PATH = re.compile(r" - at `\$?\.?(?P<path>[^`]*)`$")
 _KEY = re.compile(r" - at `key` in `\$?\.?(?P<path>[^`]*)`$")
-_EXPECTED = re.compile(r"Expected `(?P<right>[^`]+)`(?:, got `(?P<wrong>[^`]+)`)?")
+_EXPECTED = re.compile(
+    r"Expected `(?P<right>[^`]+)`(?:, got `(?P<wrong>[^`]+)`)?"
+    r"(?P<long> of length)?(?: (?P<bound>[<>]=) (?P<size>[\d.-]+))?"
+)
+_BOUNDS = {">=": "at least", "<=": "at most"}
 _MISSING = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`$")
 
@@ -136,9 +140,18 @@ def translated(
     if found := _EXPECTED.match(message):
         right = either([_TYPES.get(part.strip(), part) for part in found["right"].split("|")])
         wrong = f", not {_TYPES.get(found['wrong'], found['wrong'])}" if found["wrong"] else ""
-        return InvalidInput(f"{what} must be {right}{wrong}", field=place or None)
+        bound = _bound(found) if found["bound"] else ""
+        return InvalidInput(f"{what} must be {right}{wrong}{bound}", field=place or None)
     literal = _LITERALS.get(re.sub(r"\[.*", "", place.rpartition(".")[2]))
     if message.startswith("Invalid enum value") and literal is not None:
         values = either(get_args(literal))
         return InvalidInput(f"{what} must be {values}", field=place)
     return InvalidInput(f"{what}: {message}", field=place or None)
+
+
+def _bound(found: re.Match[str]) -> str:
+    """What a value may be at most or at least, or how long."""
+    bound = f"{_BOUNDS[found['bound']]} {found['size'].removesuffix('.0')}"
+    if not found["long"]:
+        return f" of {bound}"
+    return f" of {bound} {'characters' if found['right'] == 'str' else 'entries'}"

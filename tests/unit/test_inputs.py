@@ -2,7 +2,7 @@
 
 import math
 from datetime import UTC, date, datetime, timedelta, timezone
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import msgspec
 import pytest
@@ -322,3 +322,31 @@ def test_json_is_told_in_our_words_too() -> None:
         msgspec.json.decode(b'{"query": "a", "limit": []}', type=q.Search)
     error: RewoundError = translated(caught.value, q.Search)
     assert (error.field, error.message) == ("limit", "limit must be a whole number, not a list")
+
+
+class Bounded(msgspec.Struct):
+    """A form as a façade has them."""
+
+    limit: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
+    threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
+    memories: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=2)] = ("a",)
+    name: Annotated[str, msgspec.Meta(max_length=2)] = ""
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"limit": 0}, "limit must be a whole number of at least 1"),
+        ({"limit": 101}, "limit must be a whole number of at most 100"),
+        ({"threshold": -1.5}, "threshold must be a number of at least 0"),
+        ({"threshold": 1.5}, "threshold must be a number of at most 1"),
+        ({"memories": []}, "memories must be a list of at least 1 entries"),
+        ({"memories": ["a"] * 3}, "memories must be a list of at most 2 entries"),
+        ({"name": "abc"}, "name must be text of at most 2 characters"),
+    ],
+)
+def test_a_value_out_of_bounds_is_told_the_bound(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(msgspec.ValidationError) as caught:
+        msgspec.convert(given, Bounded)
+    error: RewoundError = translated(caught.value, Bounded)
+    assert (error.field, error.message) == (next(iter(given)), words)
