@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from rewound.http.chats import BadLine
+from rewound.http.chats import BadLine, Batch, Sorter
 from rewound.http.export_records import New
 from rewound.http.exports import Export
 from rewound.http.feeding import BATCH_DOCUMENTS_MAX, LISTED_MAX, Feed
-from rewound.memory.requests import AddMessages, Ingest, NewDocument, NewFact, Remember, Scope
+from rewound.memory.requests import (
+    AddMessages,
+    Ingest,
+    NewDocument,
+    NewFact,
+    NewMessage,
+    Remember,
+    Scope,
+)
 
 BATCH_FACTS_MAX = 500
 
@@ -60,9 +68,22 @@ def take_over(feed: Feed, export: Export, *, infer: bool, step: Callable[[int], 
 
 
 def _batches(records: list[tuple[int, New]], stack: Stack) -> Iterable[list[tuple[int, New]]]:
+    if stack.sort is NewMessage:
+        for given in _of_talk(records, stack.conversation):
+            yield [(sent.line, sent.message) for sent in given.sent]
+        return
     most = BATCH_DOCUMENTS_MAX if stack.sort is NewDocument else BATCH_FACTS_MAX
     for start in range(0, len(records), most):
         yield records[start : start + most]
+
+
+def _of_talk(records: list[tuple[int, New]], conversation: str) -> Iterator[Batch]:
+    """As a chat of lines is given out: what has no id is known again in any batch of a long one."""
+    sorter = Sorter()
+    for number, new in records:
+        if isinstance(new, NewMessage):
+            yield from sorter.add(number, conversation, new, len(new.content))
+    yield from sorter.rest()
 
 
 def _sent(feed: Feed, stack: Stack, batch: list[tuple[int, New]], *, infer: bool) -> list[BadLine]:

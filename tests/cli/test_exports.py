@@ -1,6 +1,7 @@
 """Exports of other memories, imported: known by what they hold, kept with times, scopes and ids."""
 
 import json
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, ZipFile
 import pytest
 from click.testing import CliRunner, Result
 
+from rewound.http.chats import Sorter
 from rewound.http.cli import main
 from rewound.http.cli_errors import Refusal
 from rewound.http.export_records import FACT_CHARS_MAX
@@ -358,8 +360,9 @@ def test_a_broken_zip_is_no_export_and_no_crash(packing: int) -> None:
 
 
 def test_nodes_of_chatgpt_that_are_of_a_wrong_type_are_read_as_far_as_they_go() -> None:
-    for current in ([], {}, ["q"], 5):
-        for parent in ([1], {}, 5):
+    odd: tuple[Any, ...] = ([], {}, ["q"], 5)
+    for current in odd:
+        for parent in odd:
             for parts in (5, True, "Ok?", {"a": 1}, ["Ok?"]):
                 message = {"author": {"role": "user"}, "content": {"parts": parts}}
                 page = {"mapping": {"q": {"parent": parent, "message": message}}}
@@ -411,3 +414,15 @@ def test_a_page_that_lists_three_kinds_is_read_whole(tmp_path: Path) -> None:
         "documents": [{"id": "3", "content": "Another page."}],
     }
     assert imported(tmp_path, page)["counts"]["written"] == 3
+
+
+def test_a_long_conversation_without_ids_is_whole_and_known_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rewound.http.taking_over.Sorter", partial(Sorter, messages_max=5))
+    texts = [f"Text {n}." if n % 3 == 0 else "ok" for n in range(12)] + ["ok"] * 12
+    said = [{"sender": "human", "text": text} for text in texts]
+    part, whole = ([{"uuid": "c1", "chat_messages": some}] for some in (said[:13], said))
+    for exported, written in ((part, 13), (part, 0), (whole, 11), (whole, 0)):
+        counts = imported(tmp_path, exported)["counts"]
+        assert (counts["written"], counts["lines"]) == (written, len(exported[0]["chat_messages"]))
