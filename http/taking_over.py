@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from rewound.http.chats import BadLine, Batch, Sorter
 from rewound.http.export_records import New
 from rewound.http.exports import Export
-from rewound.http.feeding import BATCH_DOCUMENTS_MAX, LISTED_MAX, Feed
+from rewound.http.feeding import BATCH_BYTES_MAX, BATCH_DOCUMENTS_MAX, LISTED_MAX, Feed
 from rewound.memory.requests import (
     AddMessages,
     Ingest,
@@ -73,8 +73,17 @@ def _batches(records: list[tuple[int, New]], stack: Stack) -> Iterable[list[tupl
             yield [(sent.line, sent.message) for sent in given.sent]
         return
     most = BATCH_DOCUMENTS_MAX if stack.sort is NewDocument else BATCH_FACTS_MAX
-    for start in range(0, len(records), most):
-        yield records[start : start + most]
+    batch: list[tuple[int, New]] = []
+    size = 0
+    for number, new in records:
+        chars = 0 if isinstance(new, NewMessage) else len(new.text)
+        if batch and (size + chars > BATCH_BYTES_MAX or len(batch) >= most):
+            yield batch
+            batch, size = [], 0
+        batch.append((number, new))
+        size += chars
+    if batch:
+        yield batch
 
 
 def _of_talk(records: list[tuple[int, New]], conversation: str) -> Iterator[Batch]:

@@ -426,3 +426,13 @@ def test_a_long_conversation_without_ids_is_whole_and_known_again(
     for exported, written in ((part, 13), (part, 0), (whole, 11), (whole, 0)):
         counts = imported(tmp_path, exported)["counts"]
         assert (counts["written"], counts["lines"]) == (written, len(exported[0]["chat_messages"]))
+
+
+def test_long_documents_go_in_several_requests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rewound.http.taking_over.BATCH_BYTES_MAX", 100)
+    pages = [{"id": str(n), "content": f"Page {n}. " + "word " * 10} for n in range(5)]
+    told = imported(tmp_path, {"memories": pages})
+    assert (told["counts"]["written"], len(told["groups"])) == (5, 5)
+    assert len(kept(tmp_path, "document")) == 5
