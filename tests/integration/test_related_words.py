@@ -7,6 +7,7 @@ import pytest
 
 from rewound.memory import Memory
 from rewound.memory.models import Models
+from rewound.memory.reading import Reading
 from rewound.projections.related import related
 from rewound.projections.tokens import query_terms
 
@@ -20,7 +21,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield opened
 
 
-def told(memory: Memory, query: str) -> dict[str, float]:
+def told(memory: Reading, query: str) -> dict[str, float]:
     """By text, how much of the query is said by related words."""
     found = memory.search(query, explain=True)
     values = {}
