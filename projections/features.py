@@ -274,12 +274,15 @@ def _kin(seen: _Seen, slots: Slots, kin: Kin | None, weight: float) -> Floats | 
     at = np.flatnonzero(shown & (slot > 0))
     ends = np.cumsum(kin.counts)
     entries = seen.query.statistics.entries
-    worth = [
-        near * min(1.0, bm25.idf(entries, int(np.count_nonzero(shown[end - count : end]))) / weight)
-        for near, count, end in zip(kin.nearness, kin.counts, ends.tolist(), strict=True)
-    ]
+    worth = np.zeros(len(kin.counts), np.float64)
+    for word, (near, count, end) in enumerate(
+        zip(kin.nearness, kin.counts, ends.tolist(), strict=True)
+    ):
+        if count:  # most are held by nothing
+            held = int(np.count_nonzero(shown[end - count : end]))
+            worth[word] = near * min(1.0, bm25.idf(entries, held) / weight)
     best = np.zeros(len(seen.units) + 1, np.float64)
-    np.maximum.at(best, slot[at], np.array(worth)[ends.searchsorted(at, "right")])
+    np.maximum.at(best, slot[at], worth[ends.searchsorted(at, "right")])
     return best[1:]
 
 
