@@ -116,12 +116,14 @@ def undoing(memory: Memory, count: int) -> None:
 
 
 def rebuilding(memory: Memory, count: int) -> None:
-    """Rates by CPU time: events a second and core."""
+    """Rates by CPU time: events a second and core. The workers rest, whose time would count."""
+    memory.workers("pause")
     for what, views in (("rebuild all", ()), ("rebuild facts", ("facts",))):
         begun = time.process_time()
         done = memory.rebuild(views)
         rate = done.events / (time.process_time() - begun)
         click.echo(f"{what:<14}{count:>7} facts   {rate:,.0f} events/s, equal: {done.equal}")
+    memory.workers("resume")
 
 
 def starting(data: Path, count: int) -> None:
